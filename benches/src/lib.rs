@@ -1,0 +1,1 @@
+//! What the benchmarks share: timing, medians, checksums, tables.

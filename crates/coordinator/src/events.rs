@@ -1,0 +1,95 @@
+//! What a coordinator explains: rebalances, fencings, evictions, expiries. For logs, histories and counters.
+
+use std::sync::Arc;
+
+use purgatory::Timestamp;
+
+use crate::ids::{Generation, GroupId, InstanceId, MemberId, TopicPartition};
+
+/// One thing that happened to a group, and why.
+#[derive(Clone, Debug)]
+pub struct Event {
+    /// When.
+    pub at: Timestamp,
+    /// To which group.
+    pub group: GroupId,
+    /// In which generation.
+    pub generation: Generation,
+    /// What.
+    pub kind: EventKind,
+}
+
+/// What happened.
+#[derive(Clone, Debug)]
+pub enum EventKind {
+    /// A round of rebalancing began.
+    RebalanceStarted {
+        /// Whose doing it was; empty if nobody's.
+        member: MemberId,
+        /// Why, in words.
+        cause: Arc<str>,
+    },
+    /// All who joined are in; the leader is asked for assignments. `generation` is the new one.
+    RebalanceJoined {
+        /// How many members.
+        members: usize,
+        /// Who leads.
+        leader: MemberId,
+        /// How long the round waited for joins, ms.
+        waited_ms: u64,
+        /// Who was waited for in vain and dropped.
+        dropped: Vec<MemberId>,
+    },
+    /// The assignment is stored; the group is stable.
+    RebalanceCompleted {
+        /// How many members.
+        members: usize,
+        /// From the start of the round to here, ms.
+        took_ms: u64,
+    },
+    /// The assignment could not be stored; the group re-forms.
+    StoreFailed,
+    /// A member fell silent.
+    SessionExpired {
+        /// Who.
+        member: MemberId,
+        /// Its session timeout, ms.
+        session_timeout_ms: i32,
+    },
+    /// A member did not send SyncGroup in time.
+    SyncExpired {
+        /// Who.
+        member: MemberId,
+    },
+    /// A member left, or was made to.
+    MemberLeft {
+        /// Who.
+        member: MemberId,
+        /// Why, in its words.
+        reason: Option<Arc<str>>,
+    },
+    /// A static member came back under a new id; the old id is fenced.
+    StaticMemberReplaced {
+        /// The instance.
+        instance: InstanceId,
+        /// The fenced id.
+        old: MemberId,
+        /// The id that counts now.
+        new: MemberId,
+    },
+    /// An offset expired.
+    OffsetExpired {
+        /// Of which partition.
+        partition: TopicPartition,
+    },
+    /// An offset was deleted by request, or with its topic.
+    OffsetDeleted {
+        /// Of which partition.
+        partition: TopicPartition,
+    },
+    /// The group is gone.
+    GroupRemoved {
+        /// Why, in words.
+        cause: Arc<str>,
+    },
+}

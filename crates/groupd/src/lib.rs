@@ -1,0 +1,1 @@
+//! A small, durable Kafka group coordinator.

@@ -1,0 +1,2 @@
+//! Flags, seed, system clock, start.
+fn main() {}

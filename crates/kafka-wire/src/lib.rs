@@ -1,0 +1,1 @@
+//! The Kafka wire protocol as bounded, borrowing encoders and decoders.

@@ -1,0 +1,47 @@
+//! A point in time as opaque ticks. What a tick is, is the caller's choice; a coordinator's is a millisecond.
+
+use std::fmt;
+
+/// A point in time: ticks since an origin the caller chose. [`Timestamp::MAX`] is "never".
+///
+/// ```
+/// use purgatory::Timestamp;
+/// let now = Timestamp::from_ticks(1_000);
+/// assert_eq!(now.saturating_add(500).ticks(), 1_500);
+/// assert_eq!(now.saturating_add(u64::MAX), Timestamp::MAX);
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Timestamp(u64);
+
+impl Timestamp {
+    /// The origin.
+    pub const ZERO: Self = Self(0);
+    /// Never: a deadline that no clock reaches.
+    pub const MAX: Self = Self(u64::MAX);
+
+    /// The point `ticks` after the origin.
+    pub const fn from_ticks(ticks: u64) -> Self {
+        Self(ticks)
+    }
+
+    /// Ticks since the origin.
+    pub const fn ticks(self) -> u64 {
+        self.0
+    }
+
+    /// `ticks` later; [`Timestamp::MAX`] where that cannot be represented.
+    pub const fn saturating_add(self, ticks: u64) -> Self {
+        Self(self.0.saturating_add(ticks))
+    }
+
+    /// Ticks from `earlier` to here; 0 if `earlier` is later.
+    pub const fn ticks_since(self, earlier: Self) -> u64 {
+        self.0.saturating_sub(earlier.0)
+    }
+}
+
+impl fmt::Debug for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if *self == Self::MAX { f.write_str("never") } else { write!(f, "{}t", self.0) }
+    }
+}
