@@ -1,0 +1,194 @@
+//! The command line: what can be typed, and the help that explains it.
+//!
+//! Only reads; [`crate::settings`] checks the values, and `main` runs the command.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+use crate::settings::{Settings, SettingsError};
+
+/// Exit code where the command line or a setting is wrong.
+pub const EXIT_USAGE: u8 = 2;
+
+const HELP: &str = "\
+groupd: a small, durable Kafka group coordinator. Stock Kafka clients form
+groups, commit offsets and rebalance on it; it keeps no messages.
+
+  groupd --topic orders:12   serve on 127.0.0.1:9092, state in ./groupd-data
+  groupd groups list         the groups of this or any Kafka coordinator
+
+Usage: groupd [serve] [OPTIONS]
+       groupd settings | groups | offsets | topics   (each has its own --help)
+
+Server options:
+  --listen HOST:PORT       where clients connect           [127.0.0.1:9092]
+  --advertise HOST:PORT    what clients are told to connect to
+                           [the address they reached us by]
+  --topic NAME:PARTITIONS  a topic to divide among members; repeat for more
+  --data-dir DIR           where group state is kept       [./groupd-data]
+  --store embedded|memory  memory forgets all on exit      [embedded]
+  --http HOST:PORT|off     /metrics /healthz /readyz
+                           [127.0.0.1, port of --listen + 1000: 10092]
+  --shards N               threads that own groups         [number of cores]
+  --log FILTER             error|warn|info|debug|trace, or per target   [info]
+  --log-format text|json                                   [text]
+  --set NAME=VALUE         a Kafka setting: group.initial.rebalance.delay.ms=0
+  --config FILE            settings from a TOML file
+  -h, --help    -V, --version
+
+Each setting can come from a flag, GROUPD_NAME in the environment (dots are _)
+or the file; the first that has it wins. `groupd settings` lists all, their
+values and where each came from. A wrong setting is an error: exit code 2.
+";
+
+/// What was typed.
+#[derive(Debug, Parser)]
+#[command(name = "groupd", version, override_help = HELP, args_conflicts_with_subcommands = true)]
+pub struct Cli {
+    /// The command, if one was named.
+    #[command(subcommand)]
+    pub command: Option<Command>,
+    /// The options of `serve`, which is the command if none is named.
+    #[command(flatten)]
+    pub serve: ServeArgs,
+}
+
+impl Cli {
+    /// What was typed; prints help, version or what is wrong, and exits, where that is the answer.
+    pub fn read() -> Self {
+        Self::parse()
+    }
+
+    /// The command to run.
+    pub fn into_command(self) -> Command {
+        self.command.unwrap_or(Command::Serve(self.serve))
+    }
+}
+
+/// What can be run.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run the server (the command if none is named)
+    #[command(override_help = HELP)]
+    Serve(ServeArgs),
+    /// List all settings, their values and where each came from, then exit
+    Settings(SettingsArgs),
+}
+
+/// Options of `groupd settings`.
+#[derive(Debug, Args)]
+pub struct SettingsArgs {
+    /// Print JSON, with what each setting is for and what it may be
+    #[arg(long)]
+    pub json: bool,
+    /// The server's options: what would be in force with them.
+    #[command(flatten)]
+    pub serve: ServeArgs,
+}
+
+impl SettingsArgs {
+    /// The listing that was asked for.
+    ///
+    /// # Errors
+    ///
+    /// All that is wrong with the settings, as `serve` would say it.
+    pub fn listing(&self) -> Result<String, SettingsError> {
+        let report = Settings::explain(&self.serve)?.1;
+        Ok(if self.json { report.json() } else { report.table() })
+    }
+}
+
+/// Options of the server, as typed.
+#[derive(Clone, Debug, Default, Args)]
+pub struct ServeArgs {
+    /// Where clients connect
+    #[arg(long, value_name = "HOST:PORT")]
+    pub listen: Option<String>,
+    /// What clients are told to connect to
+    #[arg(long, value_name = "HOST:PORT")]
+    pub advertise: Option<String>,
+    /// Where group state is kept
+    #[arg(long, value_name = "DIR")]
+    pub data_dir: Option<String>,
+    /// embedded or memory
+    #[arg(long, value_name = "STORE")]
+    pub store: Option<String>,
+    /// A topic that exists from the start; repeatable
+    #[arg(long, value_name = "NAME:PARTITIONS")]
+    pub topic: Vec<String>,
+    /// Where /metrics, /healthz and /readyz are served, or off
+    #[arg(long, value_name = "HOST:PORT")]
+    pub http: Option<String>,
+    /// Threads that own groups
+    #[arg(long, value_name = "N")]
+    pub shards: Option<String>,
+    /// What is logged
+    #[arg(long, value_name = "FILTER")]
+    pub log: Option<String>,
+    /// text or json
+    #[arg(long, value_name = "FORMAT")]
+    pub log_format: Option<String>,
+    /// Any setting by its name; repeatable
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub set: Vec<String>,
+    /// A TOML file of settings
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+}
+
+impl ServeArgs {
+    /// Each flag that was given, with its text. Repeated topics are one text, separated by commas.
+    pub(crate) fn flags(&self) -> Vec<(&'static str, String)> {
+        let topics = (!self.topic.is_empty()).then(|| self.topic.join(","));
+        let all = [
+            ("--listen", self.listen.clone()),
+            ("--advertise", self.advertise.clone()),
+            ("--data-dir", self.data_dir.clone()),
+            ("--store", self.store.clone()),
+            ("--topic", topics),
+            ("--http", self.http.clone()),
+            ("--shards", self.shards.clone()),
+            ("--log", self.log.clone()),
+            ("--log-format", self.log_format.clone()),
+        ];
+        all.into_iter().filter_map(|(flag, text)| Some((flag, text?))).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_help_fits_a_screen_and_names_each_flag() {
+        assert!(HELP.lines().count() <= 40);
+        assert!(HELP.lines().all(|line| line.chars().count() <= 80), "{HELP}");
+        let command = Cli::command();
+        for argument in command.get_arguments() {
+            if let Some(long) = argument.get_long() {
+                assert!(HELP.contains(&format!("--{long}")), "--{long} is not in the help");
+            }
+        }
+        for sub in command.get_subcommands() {
+            assert!(HELP.contains(sub.get_name()), "{} is not in the help", sub.get_name());
+        }
+    }
+
+    #[test]
+    fn serve_is_the_command_if_none_is_named() {
+        for typed in [&["groupd", "--topic", "a:1"][..], &["groupd", "serve", "--topic", "a:1"]] {
+            match Cli::try_parse_from(typed).expect("can be read").into_command() {
+                Command::Serve(args) => assert_eq!(args.topic, ["a:1"]),
+                other @ Command::Settings(_) => panic!("{typed:?} is {other:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn clap_agrees_with_itself() {
+        Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,2 @@
+//! groupd from outside: settings, a real socket, a real client's bytes.
+mod settings;
