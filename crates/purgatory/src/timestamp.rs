@@ -30,6 +30,7 @@ impl Timestamp {
     }
 
     /// `ticks` later; [`Timestamp::MAX`] where that cannot be represented.
+    #[must_use = "returns the later time and leaves this one as it is"]
     pub const fn saturating_add(self, ticks: u64) -> Self {
         Self(self.0.saturating_add(ticks))
     }

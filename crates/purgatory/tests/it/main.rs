@@ -1,0 +1,6 @@
+//! The wheel and the purgatory through their public doors, against models, from seeds.
+
+mod clock;
+mod purgatory;
+mod purgatory_model;
+mod wheel_model;
