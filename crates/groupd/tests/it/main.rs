@@ -1,2 +1,3 @@
 //! groupd from outside: settings, a real socket, a real client's bytes.
 mod settings;
+mod telemetry;

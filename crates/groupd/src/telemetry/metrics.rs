@@ -1,0 +1,204 @@
+//! The table of metrics, and the recorder that collects them. Whoever counts uses the names in [`name`].
+
+use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle, PrometheusRecorder};
+
+use super::process;
+
+/// The names, for `metrics::counter!(name::...)` and its like.
+pub mod name {
+    /// Connections open now.
+    pub const CONNECTIONS: &str = "groupd_connections";
+    /// Connections ever accepted.
+    pub const CONNECTIONS_TOTAL: &str = "groupd_connections_total";
+    /// Connections closed by us; label `reason`: limit, idle, frame.
+    pub const CONNECTIONS_CLOSED: &str = "groupd_connections_closed_total";
+    /// Requests answered; label `api`.
+    pub const REQUESTS: &str = "groupd_requests_total";
+    /// From a decoded request to its answer, parked time included; label `api`.
+    pub const REQUEST_SECONDS: &str = "groupd_request_seconds";
+    /// Groups now; label `shard`.
+    pub const GROUPS: &str = "groupd_groups";
+    /// Members now; label `shard`.
+    pub const MEMBERS: &str = "groupd_members";
+    /// Requests and timers parked in the purgatory; label `shard`.
+    pub const DELAYED: &str = "groupd_delayed_operations";
+    /// Rounds of rebalancing that began.
+    pub const REBALANCES_STARTED: &str = "groupd_rebalances_started_total";
+    /// Rounds whose assignment became durable.
+    pub const REBALANCES_COMPLETED: &str = "groupd_rebalances_completed_total";
+    /// From the start of a round to its durable assignment.
+    pub const REBALANCE_SECONDS: &str = "groupd_rebalance_seconds";
+    /// How much of it was waiting for members to join.
+    pub const REBALANCE_JOIN_SECONDS: &str = "groupd_rebalance_join_seconds";
+    /// Members dropped because a round waited for them in vain.
+    pub const MEMBERS_DROPPED: &str = "groupd_members_dropped_total";
+    /// Members that fell silent for their session timeout.
+    pub const SESSIONS_EXPIRED: &str = "groupd_sessions_expired_total";
+    /// Members that did not send `SyncGroup` in time.
+    pub const SYNCS_EXPIRED: &str = "groupd_syncs_expired_total";
+    /// Members that left or were made to.
+    pub const MEMBERS_LEFT: &str = "groupd_members_left_total";
+    /// Static members that came back under a new id.
+    pub const STATIC_REPLACED: &str = "groupd_static_members_replaced_total";
+    /// Assignments that could not be stored.
+    pub const ASSIGNMENTS_FAILED: &str = "groupd_assignment_store_failures_total";
+    /// Offsets that reached their retention.
+    pub const OFFSETS_EXPIRED: &str = "groupd_offsets_expired_total";
+    /// Offsets deleted by request or with their topic.
+    pub const OFFSETS_DELETED: &str = "groupd_offsets_deleted_total";
+    /// Groups that are gone.
+    pub const GROUPS_REMOVED: &str = "groupd_groups_removed_total";
+    /// From a write handed to the store to its sync.
+    pub const STORE_SECONDS: &str = "groupd_store_commit_seconds";
+    /// Writes per group commit.
+    pub const STORE_BATCH: &str = "groupd_store_batch_writes";
+    /// Writes waiting for the next group commit.
+    pub const STORE_QUEUE: &str = "groupd_store_queue_writes";
+    /// Writes that failed.
+    pub const STORE_FAILURES: &str = "groupd_store_failures_total";
+}
+
+/// One metric.
+#[derive(Debug)]
+pub struct Metric {
+    /// As Prometheus knows it.
+    pub name: &'static str,
+    /// What kind.
+    pub kind: MetricKind,
+    /// One line.
+    pub help: &'static str,
+}
+
+/// What kind of metric.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum MetricKind {
+    /// Only rises.
+    Counter,
+    /// Rises and falls.
+    Gauge,
+    /// Counts values by size, in these buckets.
+    Histogram(&'static [f64]),
+}
+
+impl MetricKind {
+    /// As Prometheus writes it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Counter => "counter",
+            Self::Gauge => "gauge",
+            Self::Histogram(_) => "histogram",
+        }
+    }
+}
+
+const COUNTER: MetricKind = MetricKind::Counter;
+const GAUGE: MetricKind = MetricKind::Gauge;
+/// From a heartbeat (microseconds) to a parked join (minutes).
+const SECONDS: MetricKind = MetricKind::Histogram(&[
+    0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0,
+]);
+const COUNTS: MetricKind =
+    MetricKind::Histogram(&[1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0, 1024.0]);
+
+const fn metric(name: &'static str, kind: MetricKind, help: &'static str) -> Metric {
+    Metric { name, kind, help }
+}
+
+/// All metrics of our own. (Those of the process are in `process.rs`.)
+pub const METRICS: &[Metric] = &[
+    metric(name::CONNECTIONS, GAUGE, "Client connections open now."),
+    metric(name::CONNECTIONS_TOTAL, COUNTER, "Client connections ever accepted."),
+    metric(
+        name::CONNECTIONS_CLOSED,
+        COUNTER,
+        "Client connections closed by the server, by reason: limit (max.connections), idle, frame (bad bytes).",
+    ),
+    metric(name::REQUESTS, COUNTER, "Requests answered, by api."),
+    metric(
+        name::REQUEST_SECONDS,
+        SECONDS,
+        "From a decoded request to its answer, parked time included, by api.",
+    ),
+    metric(name::GROUPS, GAUGE, "Groups, by shard."),
+    metric(name::MEMBERS, GAUGE, "Members, by shard."),
+    metric(name::DELAYED, GAUGE, "Operations waiting in the purgatory, by shard."),
+    metric(name::REBALANCES_STARTED, COUNTER, "Rounds of rebalancing that began."),
+    metric(name::REBALANCES_COMPLETED, COUNTER, "Rounds of rebalancing whose assignment became durable."),
+    metric(name::REBALANCE_SECONDS, SECONDS, "From the start of a round to its durable assignment."),
+    metric(name::REBALANCE_JOIN_SECONDS, SECONDS, "How long a round waited for members to join."),
+    metric(name::MEMBERS_DROPPED, COUNTER, "Members removed because a round waited for their join in vain."),
+    metric(name::SESSIONS_EXPIRED, COUNTER, "Members removed because they fell silent."),
+    metric(name::SYNCS_EXPIRED, COUNTER, "Members removed because they did not send SyncGroup in time."),
+    metric(name::MEMBERS_LEFT, COUNTER, "Members that left or were evicted."),
+    metric(
+        name::STATIC_REPLACED,
+        COUNTER,
+        "Static members that came back under a new id, fencing the old one.",
+    ),
+    metric(name::ASSIGNMENTS_FAILED, COUNTER, "Assignments that could not be stored; their groups re-form."),
+    metric(name::OFFSETS_EXPIRED, COUNTER, "Offsets removed at the end of their retention."),
+    metric(name::OFFSETS_DELETED, COUNTER, "Offsets deleted by request or with their topic."),
+    metric(name::GROUPS_REMOVED, COUNTER, "Groups removed."),
+    metric(name::STORE_SECONDS, SECONDS, "From a write handed to the store to the end of its sync."),
+    metric(name::STORE_BATCH, COUNTS, "Writes that shared one sync."),
+    metric(name::STORE_QUEUE, GAUGE, "Writes that wait for the next sync."),
+    metric(name::STORE_FAILURES, COUNTER, "Writes the store refused or lost."),
+];
+
+/// Collects what the process counts. Without one, counting costs next to nothing and goes nowhere.
+#[derive(Clone)]
+pub struct Metrics {
+    handle: PrometheusHandle,
+}
+
+impl Metrics {
+    /// Makes this the process' recorder. Once a process: a second call gets a recorder that nobody counts
+    /// into, as happens where tests run servers side by side.
+    pub fn install() -> Self {
+        let recorder = recorder();
+        let handle = recorder.handle();
+        if metrics::set_global_recorder(recorder).is_ok() {
+            describe();
+        }
+        Self { handle }
+    }
+
+    /// All of it as Prometheus reads it, with the process' own figures.
+    pub fn render(&self) -> String {
+        let mut text = self.handle.render();
+        process::render(&mut text);
+        text
+    }
+
+    /// Folds samples into their histograms. Must be called every few seconds: nothing else bounds what is
+    /// kept between two scrapes.
+    pub fn upkeep(&self) {
+        self.handle.run_upkeep();
+    }
+}
+
+fn recorder() -> PrometheusRecorder {
+    let with_buckets = |builder: PrometheusBuilder, metric: &Metric| match metric.kind {
+        MetricKind::Counter | MetricKind::Gauge => builder,
+        MetricKind::Histogram(buckets) => builder
+            .set_buckets_for_metric(Matcher::Full(metric.name.into()), buckets)
+            .expect("invariant: no metric has an empty list of buckets"),
+    };
+    METRICS.iter().fold(PrometheusBuilder::new(), with_buckets).build_recorder()
+}
+
+fn describe() {
+    for metric in METRICS {
+        match metric.kind {
+            MetricKind::Counter => {
+                metrics::describe_counter!(metric.name, metric.help);
+            }
+            MetricKind::Gauge => {
+                metrics::describe_gauge!(metric.name, metric.help);
+            }
+            MetricKind::Histogram(_) => {
+                metrics::describe_histogram!(metric.name, metric.help);
+            }
+        }
+    }
+}
