@@ -56,6 +56,10 @@ pub mod name {
     pub const STORE_QUEUE: &str = "groupd_store_queue_writes";
     /// Writes that failed.
     pub const STORE_FAILURES: &str = "groupd_store_failures_total";
+    /// Bytes of records made durable.
+    pub const STORE_BYTES: &str = "groupd_store_bytes_total";
+    /// One step of the store's housekeeping.
+    pub const STORE_UPKEEP_SECONDS: &str = "groupd_store_upkeep_seconds";
 }
 
 /// One metric.
@@ -143,6 +147,8 @@ pub const METRICS: &[Metric] = &[
     metric(name::STORE_BATCH, COUNTS, "Writes that shared one sync."),
     metric(name::STORE_QUEUE, GAUGE, "Writes that wait for the next sync."),
     metric(name::STORE_FAILURES, COUNTER, "Writes the store refused or lost."),
+    metric(name::STORE_BYTES, COUNTER, "Bytes of records made durable."),
+    metric(name::STORE_UPKEEP_SECONDS, SECONDS, "One step of the store's housekeeping."),
 ];
 
 /// Collects what the process counts. Without one, counting costs next to nothing and goes nowhere.

@@ -1,3 +1,4 @@
 //! groupd from outside: settings, a real socket, a real client's bytes.
 mod settings;
+mod store;
 mod telemetry;

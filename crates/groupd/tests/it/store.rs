@@ -1,0 +1,7 @@
+//! Stores, the thread that drives them, and their bytes.
+#![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
+
+mod commit;
+mod fold;
+mod layout;
+mod model;
