@@ -1,0 +1,36 @@
+//! The tables: a file per API, a line per field.
+
+pub mod add_offsets_to_txn;
+pub mod add_partitions_to_txn;
+pub mod api_versions;
+pub mod consumer_group_describe;
+pub mod consumer_group_heartbeat;
+pub mod consumer_protocol;
+pub mod create_partitions;
+pub mod create_topics;
+pub mod delete_groups;
+pub mod delete_topics;
+pub mod describe_cluster;
+pub mod describe_configs;
+pub mod describe_groups;
+pub mod end_txn;
+pub mod fetch;
+pub mod find_coordinator;
+pub mod heartbeat;
+pub mod incremental_alter_configs;
+pub mod init_producer_id;
+pub mod join_group;
+pub mod leave_group;
+pub mod list_groups;
+pub mod list_offsets;
+pub mod metadata;
+pub mod offset_commit;
+pub mod offset_delete;
+pub mod offset_fetch;
+pub mod offset_for_leader_epoch;
+pub mod produce;
+pub mod sasl_authenticate;
+pub mod sasl_handshake;
+pub mod sync_group;
+pub mod txn_offset_commit;
+pub mod write_txn_markers;
