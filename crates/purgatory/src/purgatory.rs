@@ -1,7 +1,10 @@
 //! Operations that wait for a trigger or a deadline, with one owner. Each leaves exactly once, by move.
 
+mod due;
+
 use std::hash::{BuildHasher, Hash};
 
+use due::Due;
 use hashbrown::Equivalent;
 
 use crate::watchers::{NONE, WatchIndex};
@@ -82,6 +85,9 @@ pub struct Stats {
 pub struct Purgatory<K, O, S = DefaultHashBuilder> {
     wheel: TimingWheel<Pending<O>>,
     watches: WatchIndex<K, S>,
+    /// Those of the tick that is being handed out.
+    due: Due,
+    /// How many were watched so far.
     watched: u64,
     stats: Stats,
 }
@@ -118,6 +124,7 @@ impl<K: Hash + Eq, O, S: BuildHasher> Purgatory<K, O, S> {
         Self {
             wheel: TimingWheel::new(start),
             watches: WatchIndex::with_hasher(hasher),
+            due: Due::default(),
             watched: 0,
             stats: Stats::default(),
         }
@@ -248,8 +255,21 @@ impl<K: Hash + Eq, O, S: BuildHasher> Purgatory<K, O, S> {
     /// Takes out the next operation with `deadline <= now`; `None` once no more are due.
     #[must_use = "the operation is handed back here and nowhere else"]
     pub fn expire_next(&mut self, now: Timestamp) -> Option<O> {
-        let expired = self.wheel.expire_next(now)?;
-        Some(self.left(expired.value, Cause::Expired))
+        loop {
+            // Others may have joined the tick that is being handed out; a later tick waits until that is done.
+            let until = if self.due.is_empty() { now } else { self.wheel.now() };
+            let (wheel, due) = (&mut self.wheel, &mut self.due);
+            let order =
+                |wheel: &TimingWheel<Pending<O>>, id| wheel.get(id).map_or(u64::MAX, |pending| pending.order);
+            wheel.collect_due(until, due.arrivals());
+            due.sort_in(|id| order(wheel, id));
+            let id = due.pop()?;
+            // It may have been cancelled, extended, or told never to expire since it was collected.
+            let is_due = |deadline| deadline <= wheel.now() && deadline < Timestamp::MAX;
+            if wheel.deadline(id).is_some_and(is_due) {
+                return self.leave(id, Cause::Expired);
+            }
+        }
     }
 
     /// Takes an operation out. `None` if it has left already.
@@ -280,7 +300,7 @@ impl<K: Hash + Eq, O, S: BuildHasher> Purgatory<K, O, S> {
     /// When to call [`Purgatory::expire_next`] again: never later than the earliest deadline, sometimes earlier.
     /// `None` if nothing will ever expire.
     pub fn next_deadline(&self) -> Option<Timestamp> {
-        self.wheel.next_deadline()
+        if self.due.is_empty() { self.wheel.next_deadline() } else { Some(self.wheel.now()) }
     }
 
     /// Whether any operation watches `key`.

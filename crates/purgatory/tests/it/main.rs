@@ -3,4 +3,5 @@
 mod clock;
 mod purgatory;
 mod purgatory_model;
+mod wheel;
 mod wheel_model;
