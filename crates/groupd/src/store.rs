@@ -17,7 +17,7 @@ mod memory;
 use coordinator::ids::{OffsetsPartition, OwnerEpoch};
 use coordinator::messages::{Record, StoreError};
 
-pub use commit::{CommitSettings, CommitThread, StoreHandle, Stored};
+pub use commit::{CommitSettings, CommitThread, Inbox, StoreClient, StoreHandle, StoreStatus, Stored};
 pub use memory::MemoryStore;
 
 use layout::{LayoutError, RawRecord};

@@ -17,7 +17,6 @@ use std::time::Instant;
 use coordinator::ids::{OffsetsPartition, OwnerEpoch};
 use coordinator::messages::{self, StoreError, StoreId};
 use crossbeam_channel::{Sender, bounded};
-use tokio::sync::oneshot;
 
 use super::{Batch, PartitionReader, Store, StoreFailure};
 pub use status::StoreStatus;
@@ -156,12 +155,14 @@ pub struct StoreClient {
 }
 
 impl StoreClient {
-    /// Asks for `batch` to be made durable, and gives what to await. An outcome that never comes (the receiver
-    /// fails) is a store that is gone. Waits while the queue is full: for rare writes only, if on a task.
-    pub fn append(&self, batch: Batch) -> oneshot::Receiver<Result<(), StoreError>> {
-        let (sender, receiver) = oneshot::channel();
-        self.send(Request::Append(batch, Waiting::new(ReplyTo::Task(sender))));
-        receiver
+    /// Makes `batch` durable. Waits for it: not for a task.
+    ///
+    /// # Errors
+    /// [`StoreError`]: it is not acknowledged.
+    pub fn append(&self, batch: Batch) -> Result<(), StoreError> {
+        let (answer, receiver) = bounded(1);
+        self.send(Request::Append(batch, Waiting::new(ReplyTo::Caller(answer))));
+        receiver.recv().unwrap_or(Err(StoreError::KafkaStorageError))
     }
 
     /// See [`Store::acquire`]. Waits for the answer: not for a task.
@@ -227,7 +228,7 @@ struct Reply(Option<ReplyTo>);
 
 enum ReplyTo {
     Inbox(StoreId, Arc<dyn Inbox>),
-    Task(oneshot::Sender<Result<(), StoreError>>),
+    Caller(Sender<Result<(), StoreError>>),
 }
 
 impl Reply {
@@ -238,8 +239,8 @@ impl Reply {
     fn send(&mut self, result: Result<(), StoreError>) {
         match self.0.take() {
             Some(ReplyTo::Inbox(id, inbox)) => inbox.stored(Stored { id, result }),
-            // A task that no longer waits has gone with its client.
-            Some(ReplyTo::Task(sender)) => drop(sender.send(result)),
+            // The caller waits for this; its channel has room for one.
+            Some(ReplyTo::Caller(caller)) => drop(caller.send(result)),
             None => {}
         }
     }

@@ -2,3 +2,4 @@
 mod settings;
 mod store;
 mod telemetry;
+mod topics;

@@ -162,13 +162,12 @@ fn a_panic_in_the_store_answers_everybody() {
 }
 
 #[test]
-fn a_task_can_wait_for_its_write() {
+fn a_caller_can_wait_for_its_write() {
     let thread = CommitThread::start(Box::new(MemoryStore::new()), CommitSettings::default()).unwrap();
     let client = thread.client();
     let epoch = client.acquire(&[P]).unwrap()[0];
-    assert_eq!(client.append(batch(epoch, 1)).blocking_recv(), Ok(Ok(())));
-    let stale = client.append(batch(OwnerEpoch(0), 1)).blocking_recv();
-    assert_eq!(stale, Ok(Err(StoreError::NotLeaderOrFollower)));
+    assert_eq!(client.append(batch(epoch, 1)), Ok(()));
+    assert_eq!(client.append(batch(OwnerEpoch(0), 1)), Err(StoreError::NotLeaderOrFollower));
     assert!(!thread.status().is_poisoned());
 }
 
