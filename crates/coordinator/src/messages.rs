@@ -93,6 +93,10 @@ pub enum TransactionOutcome {
 pub enum Output {
     /// The answer to one request.
     Respond(Token, Response),
+    /// This request will never be answered: the same member sent another of its kind, which waits in its place.
+    /// Kafka drops it silently. The client behind it is gone or confused: the host closes its connection, or
+    /// answers as it likes.
+    Superseded(Token),
     /// Make these records durable, all or none, in this order after all earlier ones of the partition; then
     /// say so with [`Input::Stored`].
     Store(Store),

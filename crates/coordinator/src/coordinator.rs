@@ -1,0 +1,217 @@
+//! The coordinator: sole owner of the groups and of all that waits. One turn at a time, each runs to completion.
+
+mod ownership;
+
+use purgatory::Timestamp;
+
+use crate::Config;
+use crate::delayed::{self, Delayed, WatchKey};
+use crate::events::EventKind;
+use crate::group::{Group, GroupView, Phase};
+use crate::groups::{GroupIndex, Groups};
+use crate::hasher::Hasher;
+use crate::ids::GroupId;
+use crate::messages::{GroupError, Input, Output, Record};
+use crate::offsets::{retention, transactions};
+use crate::partitions::Partitions;
+use crate::requests;
+use crate::stats::Stats;
+use crate::turn::Turn;
+
+/// A group coordinator.
+#[derive(Debug)]
+pub struct Coordinator {
+    pub(crate) groups: Groups,
+    pub(crate) partitions: Partitions,
+    pub(crate) turn: Turn,
+    hasher: Hasher,
+}
+
+impl Coordinator {
+    /// A coordinator that owns no partition yet. The same `config`, `seed` and inputs give the same outputs.
+    pub fn new(config: Config, seed: u64, start: Timestamp) -> Self {
+        let hasher = Hasher::new(seed);
+        let mut turn = Turn::new(config, seed, start, hasher);
+        if let Some(interval) = turn.config.offsets_retention_check_interval_ms {
+            let deadline = turn.after_ms(interval);
+            turn.purgatory.watch(Delayed::CleanUp, [], deadline);
+        }
+        Self { groups: Groups::new(hasher), partitions: Partitions::new(hasher), turn, hasher }
+    }
+
+    /// Handles one input. Whatever follows at once is done when this returns; ask [`poll_output`](Self::poll_output).
+    ///
+    /// Call [`expire`](Self::expire) first in the same turn: deadlines come before input.
+    pub fn handle(&mut self, now: Timestamp, input: Input) {
+        self.turn.now = now;
+        match input {
+            Input::Request(token, request) => {
+                self.turn.counters.requests += 1;
+                requests::handle(self, token, request);
+            }
+            Input::Abandon(token) => requests::join_group::abandon(self, token),
+            Input::Stored(id, outcome) => delayed::store::on_stored(self, id, outcome),
+            Input::EndTransaction { producer, partitions, outcome } => {
+                transactions::end(self, producer, &partitions, outcome);
+            }
+            Input::TopicPartitionsDeleted(partitions) => retention::delete_partitions(self, &partitions),
+            Input::CleanUp => retention::clean_up(self),
+            Input::BeginLoad(partition, epoch) => self.begin_load(partition, epoch),
+            Input::Load(partition, records) => {
+                for record in records {
+                    self.partitions.load(partition, record);
+                }
+            }
+            Input::FinishLoad(partition) => self.finish_load(partition),
+            Input::Unload(partition, epoch) => self.unload(partition, epoch),
+        }
+    }
+
+    /// Handles all deadlines up to `now`, in order.
+    pub fn expire(&mut self, now: Timestamp) {
+        self.turn.now = now;
+        while let Some(operation) = self.turn.purgatory.expire_next(now) {
+            self.expire_one(operation);
+        }
+    }
+
+    /// What the coordinator has to say, in order. Drain it after every turn.
+    pub fn poll_output(&mut self) -> Option<Output> {
+        self.turn.poll_output()
+    }
+
+    /// When to call [`expire`](Self::expire) next: never later than the earliest deadline, sometimes earlier.
+    pub fn next_deadline(&self) -> Option<Timestamp> {
+        self.turn.purgatory.next_deadline()
+    }
+
+    /// The coordinator's own view of a group; `None` if it has none of that name.
+    pub fn group(&self, name: &GroupId) -> Option<GroupView> {
+        self.groups.find(name).map(|index| GroupView::of(&self.groups[index]))
+    }
+
+    /// Counts.
+    pub fn stats(&self) -> Stats {
+        Stats {
+            groups: self.groups.len(),
+            operations: self.turn.purgatory.pending(),
+            parked_requests: self.turn.parked_requests(),
+            counters: self.turn.counters,
+        }
+    }
+
+    /// Puts a group into a phase by no rule, making the group if it is missing: for tests of what cannot be
+    /// reached otherwise.
+    #[cfg(feature = "testing")]
+    pub fn force_phase(&mut self, name: &GroupId, phase: Phase) {
+        let index = self.groups.find(name).unwrap_or_else(|| self.create_group(name.clone()));
+        self.groups[index].force(phase);
+    }
+
+    fn expire_one(&mut self, operation: Delayed) {
+        match operation {
+            Delayed::Join(group) => {
+                if let Some((turn, group)) = self.living(group).filter(|(_, group)| is_preparing(group)) {
+                    delayed::join::on_expired(turn, group);
+                }
+            }
+            Delayed::InitialJoin(group, remaining_ms) => {
+                if let Some((turn, group)) = self.living(group).filter(|(_, group)| is_preparing(group)) {
+                    delayed::join::on_initial_expired(turn, group, remaining_ms);
+                }
+            }
+            Delayed::Sync(group, generation) => {
+                if let Some((turn, group)) = self.living(group) {
+                    delayed::sync::on_expired(turn, group, generation);
+                }
+            }
+            Delayed::Heartbeat(group, member) => {
+                if let Some((turn, group)) = self.living(group) {
+                    delayed::heartbeat::on_expired(turn, group, member);
+                }
+            }
+            Delayed::PendingMember(pending) => {
+                if let Some((turn, group)) = self.living(pending.0) {
+                    delayed::heartbeat::remove_pending_member(turn, group, &pending.1);
+                }
+            }
+            Delayed::Store(waiting) => delayed::store::on_expired(self, *waiting),
+            Delayed::CleanUp => {
+                retention::clean_up(self);
+                if let Some(interval) = self.turn.config.offsets_retention_check_interval_ms {
+                    let deadline = self.turn.after_ms(interval);
+                    self.turn.purgatory.watch(Delayed::CleanUp, [], deadline);
+                }
+            }
+        }
+    }
+
+    /// The group of that name, if its partition is served: `Ok(None)` if it does not exist.
+    pub(crate) fn find(&self, name: &GroupId) -> Result<Option<GroupIndex>, GroupError> {
+        // A group that is here belongs to a partition that is served.
+        if let Some(index) = self.groups.find(name) {
+            return Ok(Some(index));
+        }
+        let partition = self.turn.config.partitioner.partition(name);
+        self.partitions.serving(partition).map(|_| None)
+    }
+
+    /// As [`Coordinator::find`], for requests that need a name.
+    pub(crate) fn find_named(&self, name: &GroupId) -> Result<Option<GroupIndex>, GroupError> {
+        if name.is_empty() { Err(GroupError::InvalidGroupId) } else { self.find(name) }
+    }
+
+    /// What the steps of a turn work with; `None` if the group is gone.
+    pub(crate) fn turn_and_group(&mut self, index: GroupIndex) -> Option<(&mut Turn, &mut Group)> {
+        let group = self.groups.get_mut(index)?;
+        Some((&mut self.turn, group))
+    }
+
+    /// As [`Coordinator::turn_and_group`], unless the group is dead.
+    fn living(&mut self, index: GroupIndex) -> Option<(&mut Turn, &mut Group)> {
+        self.turn_and_group(index).filter(|(_, group)| group.phase() != Phase::Dead)
+    }
+
+    /// Makes a group that does not exist yet, in a partition that is served.
+    pub(crate) fn create_group(&mut self, name: GroupId) -> GroupIndex {
+        let partition = self.turn.config.partitioner.partition(&name);
+        let epoch = self.partitions.serving(partition).unwrap_or_default();
+        let (hasher, unix_ms) = (self.hasher, self.turn.unix_ms());
+        self.groups.insert(|index| Group::new(name, index, (partition, epoch), hasher, unix_ms))
+    }
+
+    /// Deletes a group without members for good: tombstones for its offsets and itself are written.
+    pub(crate) fn delete_group(&mut self, index: GroupIndex, cause: &str) {
+        let Some((turn, group)) = self.turn_and_group(index) else { return };
+        let mut records = group.offsets.take_tombstones(&group.name);
+        if group.generation.0 > 0 {
+            records.push(Record::GroupTombstone(group.name.clone()));
+        }
+        if !records.is_empty() {
+            turn.store(group, records);
+        }
+        turn.event(group, EventKind::GroupRemoved { cause: cause.into() });
+        self.drop_group(index);
+    }
+
+    /// Drops a group from memory, with all that waits in it.
+    pub(crate) fn drop_group(&mut self, index: GroupIndex) {
+        let Some(mut group) = self.groups.remove(index) else { return };
+        for key in [WatchKey::Join(index), WatchKey::Sync(index)] {
+            drop(self.turn.purgatory.complete_next(&key, |_| true));
+        }
+        for expiry in group.pending.drain() {
+            drop(self.turn.purgatory.cancel(expiry));
+        }
+        let mut next = group.members.first();
+        while let Some(member) = next {
+            next = group.members.after(member);
+            drop(self.turn.purgatory.cancel(group.members[member].heartbeat));
+            ownership::answer_parked(&mut self.turn, &mut group, member);
+        }
+    }
+}
+
+fn is_preparing(group: &Group) -> bool {
+    group.phase() == Phase::PreparingRebalance
+}

@@ -1,0 +1,116 @@
+//! All groups of a coordinator, found by name in O(1). Never knows what a group is.
+
+use hashbrown::HashTable;
+
+use crate::group::Group;
+use crate::hasher::Hasher;
+use crate::ids::GroupId;
+
+/// Names one group of one coordinator. Once the group is gone the index is stale for good.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct GroupIndex {
+    place: u32,
+    version: u32,
+}
+
+#[derive(Debug)]
+pub(crate) struct Groups {
+    places: Vec<Place>,
+    free: Vec<u32>,
+    by_name: HashTable<u32>,
+    hasher: Hasher,
+}
+
+#[derive(Debug)]
+struct Place {
+    version: u32,
+    group: Option<Box<Group>>,
+}
+
+impl Groups {
+    pub(crate) fn new(hasher: Hasher) -> Self {
+        Self { places: Vec::new(), free: Vec::new(), by_name: HashTable::new(), hasher }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.by_name.len()
+    }
+
+    pub(crate) fn find(&self, name: &GroupId) -> Option<GroupIndex> {
+        let hash = self.hasher.hash_text(name.as_str());
+        let place = *self.by_name.find(hash, |&place| self.name_at(place) == name)?;
+        Some(GroupIndex { place, version: self.places[place as usize].version })
+    }
+
+    /// Adds the group that `make` makes; its name is not there yet.
+    pub(crate) fn insert(&mut self, make: impl FnOnce(GroupIndex) -> Group) -> GroupIndex {
+        let place = self.free.pop().unwrap_or_else(|| {
+            self.places.push(Place { version: 0, group: None });
+            u32::try_from(self.places.len() - 1).expect("invariant: fewer groups than memory for them")
+        });
+        let index = GroupIndex { place, version: self.places[place as usize].version };
+        let group = make(index);
+        let (hash, hasher) = (self.hasher.hash_text(group.name.as_str()), self.hasher);
+        self.places[place as usize].group = Some(Box::new(group));
+        let places = &self.places;
+        self.by_name.insert_unique(hash, place, |&place| {
+            let group = places[place as usize].group.as_ref().expect("invariant: only groups are named");
+            hasher.hash_text(group.name.as_str())
+        });
+        index
+    }
+
+    pub(crate) fn get(&self, index: GroupIndex) -> Option<&Group> {
+        let place = self.places.get(index.place as usize)?;
+        place.group.as_deref().filter(|_| place.version == index.version)
+    }
+
+    pub(crate) fn get_mut(&mut self, index: GroupIndex) -> Option<&mut Group> {
+        let place = self.places.get_mut(index.place as usize)?;
+        let version = place.version;
+        place.group.as_deref_mut().filter(|_| version == index.version)
+    }
+
+    pub(crate) fn remove(&mut self, index: GroupIndex) -> Option<Box<Group>> {
+        let name = self.get(index)?.name.clone();
+        let hash = self.hasher.hash_text(name.as_str());
+        let entry = self.by_name.find_entry(hash, |&place| place == index.place);
+        entry.expect("invariant: every group is named").remove();
+        let place = &mut self.places[index.place as usize];
+        place.version = place.version.wrapping_add(1);
+        self.free.push(index.place);
+        let group = place.group.take();
+        if self.by_name.capacity() > 64 && self.by_name.len() < self.by_name.capacity() / 4 {
+            let (places, hasher) = (&self.places, self.hasher);
+            self.by_name.shrink_to_fit(|&place| {
+                let group = places[place as usize].group.as_ref().expect("invariant: only groups are named");
+                hasher.hash_text(group.name.as_str())
+            });
+        }
+        group
+    }
+
+    /// In no order that means anything: sort before showing.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Group> {
+        self.places.iter().filter_map(|place| place.group.as_deref())
+    }
+
+    fn name_at(&self, place: u32) -> &GroupId {
+        let group = self.places[place as usize].group.as_ref().expect("invariant: only groups are named");
+        &group.name
+    }
+}
+
+impl std::ops::Index<GroupIndex> for Groups {
+    type Output = Group;
+
+    fn index(&self, index: GroupIndex) -> &Group {
+        self.get(index).expect("invariant: a turn's own index names a group")
+    }
+}
+
+impl std::ops::IndexMut<GroupIndex> for Groups {
+    fn index_mut(&mut self, index: GroupIndex) -> &mut Group {
+        self.get_mut(index).expect("invariant: a turn's own index names a group")
+    }
+}
