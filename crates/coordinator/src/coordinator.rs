@@ -12,7 +12,8 @@ use crate::groups::{GroupIndex, Groups};
 use crate::hasher::Hasher;
 use crate::ids::GroupId;
 use crate::messages::{GroupError, Input, Output, Record};
-use crate::offsets::{retention, transactions};
+use crate::offsets::retention;
+use crate::offsets::transactions::{self, OpenTransactions};
 use crate::partitions::Partitions;
 use crate::requests;
 use crate::stats::Stats;
@@ -23,6 +24,7 @@ use crate::turn::Turn;
 pub struct Coordinator {
     pub(crate) groups: Groups,
     pub(crate) partitions: Partitions,
+    pub(crate) open_transactions: OpenTransactions,
     pub(crate) turn: Turn,
     hasher: Hasher,
 }
@@ -36,7 +38,13 @@ impl Coordinator {
             let deadline = turn.after_ms(interval);
             turn.purgatory.watch(Delayed::CleanUp, [], deadline);
         }
-        Self { groups: Groups::new(hasher), partitions: Partitions::new(hasher), turn, hasher }
+        Self {
+            groups: Groups::new(hasher),
+            partitions: Partitions::new(hasher),
+            open_transactions: OpenTransactions::new(hasher),
+            turn,
+            hasher,
+        }
     }
 
     /// Handles one input. Whatever follows at once is done when this returns; ask [`poll_output`](Self::poll_output).
@@ -208,6 +216,9 @@ impl Coordinator {
             next = group.members.after(member);
             drop(self.turn.purgatory.cancel(group.members[member].heartbeat));
             ownership::answer_parked(&mut self.turn, &mut group, member);
+        }
+        for producer in group.offsets.producers() {
+            self.open_transactions.remove(producer, index);
         }
     }
 }

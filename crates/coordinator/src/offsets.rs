@@ -1,24 +1,170 @@
-//! What a group has committed, and what it is about to.
+//! The offsets of one group: committed ones, commits waiting for the store, and those of open transactions.
+//!
+//! What counts in the end is the order of the records in the log, so each change carries its [`Position`] there. The
+//! table after any mix of commits, transactions and deletions is the table that a replay of their records builds.
+//! Nothing here knows members, phases, tokens or the store: only positions, partitions and what they stand at.
 
+mod expiry;
 pub(crate) mod loading;
 pub(crate) mod retention;
-pub(crate) mod subscription;
+mod slot;
+mod sorted_map;
+mod subscription;
 pub(crate) mod transactions;
+mod under_way;
 
+#[cfg(test)]
+mod tests;
+
+pub(crate) use expiry::Retention;
 pub(crate) use loading::LoadedOffsets;
+pub(crate) use slot::{Committed, Offset, Position};
 pub(crate) use subscription::Subscription;
 
-use crate::ids::GroupId;
-use crate::messages::Record;
+use slot::{Layer, Topic};
+use under_way::UnderWay;
 
-/// The offsets of one group. Small while there are none: most of its size is behind one pointer.
+use crate::ids::{GroupId, ProducerId, TopicName, TopicPartition};
+use crate::messages::{CommitOffset, OffsetRecord, Record};
+
+/// The offsets of one group. 32 bytes, 48 for each partition, and nothing else while no transaction is open.
 #[derive(Debug, Default)]
-pub(crate) struct GroupOffsets {}
+pub(crate) struct GroupOffsets {
+    /// A slot for each partition with an offset, a write in flight or a commit in an open transaction.
+    committed: Layer,
+    /// What few groups have; boxed for the sake of the others.
+    under_way: Option<Box<UnderWay>>,
+}
 
 impl GroupOffsets {
-    /// Forgets everything, pending commits included; hands back a tombstone for each offset that was committed, in
-    /// order of partition.
-    pub(crate) fn take_tombstones(&mut self, _group: &GroupId) -> Vec<Record> {
-        Vec::new()
+    /// Neither an offset nor anything under way to one.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.committed.is_empty()
     }
+
+    /// Looks up partition after partition.
+    pub(crate) fn finder(&self) -> Finder<'_> {
+        Finder { offsets: &self.committed, last: None }
+    }
+
+    /// All committed offsets and whether each is stable, in the order of topic and partition.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&TopicName, i32, Committed<'_>, bool)> {
+        self.committed.topics().flat_map(|topic| {
+            topic.slots().filter_map(|slot| {
+                Some((topic.name(), slot.partition(), slot.committed()?, slot.is_stable()))
+            })
+        })
+    }
+
+    /// A commit was asked to be stored: its partitions are unstable until [`GroupOffsets::end_commit`].
+    pub(crate) fn begin_commit(&mut self, offsets: &[CommitOffset]) {
+        for run in runs(offsets) {
+            let topic = self.committed.topic_or_new(&run[0].partition.topic);
+            for offset in run {
+                topic.slot_or_new(offset.partition.partition).0.begin_write();
+            }
+        }
+    }
+
+    /// The store of a commit ended. `stored`: the offsets count, each from its record's position on, unless its
+    /// partition was deleted meanwhile.
+    pub(crate) fn end_commit(
+        &mut self,
+        position: Position,
+        offsets: &[CommitOffset],
+        expire_timestamp_ms: Option<i64>,
+        stored: bool,
+    ) {
+        let mut vacant = false;
+        for run in runs(offsets) {
+            for offset in run {
+                if UnderWay::take_void(&mut self.under_way, &offset.partition, position) {
+                    continue;
+                }
+                let slot = self.committed.slot_mut(&offset.partition).expect("invariant: a slot per write");
+                slot.end_write();
+                if stored {
+                    slot.store(position, &Offset::of_commit(offset, expire_timestamp_ms));
+                }
+                vacant |= slot.is_vacant();
+            }
+        }
+        if vacant {
+            for offset in offsets {
+                self.committed.tidy(&offset.partition);
+            }
+        }
+    }
+
+    /// An offset was read from the log, where it stands at `position`.
+    pub(crate) fn load(&mut self, position: Position, record: &OffsetRecord) {
+        let (slot, _) = self.committed.slot_or_new(&record.partition);
+        slot.store(position, &Offset::of_record(record));
+    }
+
+    /// The partition's offset goes, with all that is under way to it: a tombstone stands at `position`. Returns
+    /// whether there was anything.
+    pub(crate) fn remove(&mut self, position: Position, partition: &TopicPartition) -> bool {
+        let Some(slot) = self.committed.remove(partition) else { return false };
+        let mut writes = slot.in_flight();
+        if slot.open_transactions() > 0 {
+            writes += self.remove_from_transactions(partition);
+        }
+        if writes > 0 {
+            UnderWay::add_void(&mut self.under_way, partition.clone(), position, writes);
+        }
+        true
+    }
+
+    /// All partitions in the table, whatever they stand at.
+    pub(crate) fn partitions(&self) -> impl Iterator<Item = TopicPartition> {
+        self.committed.topics().flat_map(|topic| {
+            topic
+                .slots()
+                .map(|slot| TopicPartition { topic: topic.name().clone(), partition: slot.partition() })
+        })
+    }
+
+    /// Forgets everything, what is under way included; hands back a tombstone for each partition, in order.
+    pub(crate) fn take_tombstones(&mut self, group: &GroupId) -> Vec<Record> {
+        let offsets = std::mem::take(self);
+        offsets.partitions().map(|partition| Record::OffsetTombstone(group.clone(), partition)).collect()
+    }
+
+    /// Those with an open transaction here.
+    pub(crate) fn producers(&self) -> impl Iterator<Item = ProducerId> {
+        self.under_way.iter().flat_map(|under_way| under_way.open_producers())
+    }
+}
+
+/// Finds the offsets of partitions, fastest if those of a topic are asked for together.
+#[derive(Debug)]
+pub(crate) struct Finder<'a> {
+    offsets: &'a Layer,
+    last: Option<&'a Topic>,
+}
+
+/// What a partition stands at.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Found<'a> {
+    pub(crate) committed: Option<Committed<'a>>,
+    /// No write and no open transaction may still change it.
+    pub(crate) is_stable: bool,
+}
+
+impl<'a> Finder<'a> {
+    pub(crate) fn find(&mut self, partition: &TopicPartition) -> Found<'a> {
+        if self.last.is_none_or(|topic| *topic.name() != partition.topic) {
+            self.last = self.offsets.topic(&partition.topic);
+        }
+        match self.last.and_then(|topic| topic.slot(partition.partition)) {
+            Some(slot) => Found { committed: slot.committed(), is_stable: slot.is_stable() },
+            None => Found { committed: None, is_stable: true },
+        }
+    }
+}
+
+/// Offsets in runs of the same topic, so that each topic is looked up once.
+fn runs(offsets: &[CommitOffset]) -> impl Iterator<Item = &[CommitOffset]> {
+    offsets.chunk_by(|a, b| a.partition.topic == b.partition.topic)
 }

@@ -12,6 +12,7 @@ pub(crate) mod list_groups;
 pub(crate) mod offset_commit;
 pub(crate) mod offset_delete;
 pub(crate) mod offset_fetch;
+mod offset_write;
 pub(crate) mod sync_group;
 pub(crate) mod txn_offset_commit;
 

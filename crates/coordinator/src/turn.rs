@@ -78,11 +78,21 @@ impl Turn {
         id
     }
 
+    /// What the next write will be called.
+    pub(crate) fn next_store_id(&self) -> StoreId {
+        StoreId(self.next_store)
+    }
+
     /// Asks for a write, and parks who waits for it until it is reported or takes too long.
     pub(crate) fn store_and_wait(&mut self, group: &Group, records: Vec<Record>, waiting: DelayedStore) {
         let id = self.store(group, records);
         let deadline = self.config.store_timeout_ms.map_or(Timestamp::MAX, |timeout| self.after_ms(timeout));
         self.purgatory.watch(Delayed::Store(Box::new(waiting)), [WatchKey::Store(id)], deadline);
+    }
+
+    /// Parks who waits for a write that has been asked for, until it is reported.
+    pub(crate) fn wait_on(&mut self, id: StoreId, waiting: DelayedStore) {
+        self.purgatory.watch(Delayed::Store(Box::new(waiting)), [WatchKey::Store(id)], Timestamp::MAX);
     }
 
     /// Moves the group on by the table.

@@ -35,6 +35,9 @@ impl Coordinator {
         }
         for (name, group_offsets) in offsets.into_groups() {
             let index = self.groups.find(&name).unwrap_or_else(|| self.create_group(name));
+            for producer in group_offsets.producers() {
+                self.open_transactions.add(producer, partition, index);
+            }
             self.groups[index].offsets = group_offsets;
         }
     }

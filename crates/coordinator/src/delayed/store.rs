@@ -63,7 +63,13 @@ pub(crate) fn on_stored(coordinator: &mut Coordinator, id: StoreId, outcome: Res
 /// A write was not reported in time.
 pub(crate) fn on_expired(coordinator: &mut Coordinator, waiting: DelayedStore) {
     coordinator.turn.counters.stores_expired += 1;
-    on_ended(coordinator, waiting, Err(StoreError::RequestTimedOut));
+    match waiting {
+        DelayedStore::OffsetCommit(pending) => offset_commit::on_expired(coordinator, pending),
+        DelayedStore::TxnOffsetCommit(pending) => txn_offset_commit::on_expired(coordinator, pending),
+        DelayedStore::Assignment(_) | DelayedStore::Replacement(_) => {
+            on_ended(coordinator, waiting, Err(StoreError::RequestTimedOut));
+        }
+    }
 }
 
 fn on_ended(coordinator: &mut Coordinator, waiting: DelayedStore, outcome: Result<(), StoreError>) {

@@ -1,14 +1,70 @@
-//! The end of a transaction, for the offsets committed in it.
+//! Which groups have open transactions of which producers, and what their end means to them.
+
+use hashbrown::HashMap;
+use hashbrown::hash_map::Entry;
 
 use crate::coordinator::Coordinator;
+use crate::groups::GroupIndex;
+use crate::hasher::Hasher;
 use crate::ids::{OffsetsPartition, ProducerId};
 use crate::messages::TransactionOutcome;
 
+/// The groups in which a producer's transaction may be open, so that its end need not look at all groups.
+#[derive(Debug)]
+pub(crate) struct OpenTransactions {
+    groups: HashMap<ProducerId, Vec<(OffsetsPartition, GroupIndex)>, Hasher>,
+}
+
+impl OpenTransactions {
+    pub(crate) fn new(hasher: Hasher) -> Self {
+        Self { groups: HashMap::with_hasher(hasher) }
+    }
+
+    /// The producer commits offsets in the group.
+    pub(crate) fn add(&mut self, producer: ProducerId, partition: OffsetsPartition, group: GroupIndex) {
+        let groups = self.groups.entry(producer).or_default();
+        if !groups.contains(&(partition, group)) {
+            groups.push((partition, group));
+        }
+    }
+
+    /// The group is gone.
+    pub(crate) fn remove(&mut self, producer: ProducerId, group: GroupIndex) {
+        self.retain(producer, |(_, other)| other != group);
+    }
+
+    /// The groups of `partitions` in which the producer may have a transaction open. They are forgotten.
+    fn take(&mut self, producer: ProducerId, partitions: &[OffsetsPartition]) -> Vec<GroupIndex> {
+        let mut taken = Vec::new();
+        self.retain(producer, |(partition, group)| {
+            let ends = partitions.contains(&partition);
+            if ends {
+                taken.push(group);
+            }
+            !ends
+        });
+        taken
+    }
+
+    fn retain(&mut self, producer: ProducerId, mut keep: impl FnMut((OffsetsPartition, GroupIndex)) -> bool) {
+        let Entry::Occupied(mut groups) = self.groups.entry(producer) else { return };
+        groups.get_mut().retain(|group| keep(*group));
+        if groups.get().is_empty() {
+            groups.remove();
+        }
+    }
+}
+
 /// The transaction of `producer` ended in `partitions`.
 pub(crate) fn end(
-    _coordinator: &mut Coordinator,
-    _producer: ProducerId,
-    _partitions: &[OffsetsPartition],
-    _outcome: TransactionOutcome,
+    coordinator: &mut Coordinator,
+    producer: ProducerId,
+    partitions: &[OffsetsPartition],
+    outcome: TransactionOutcome,
 ) {
+    for index in coordinator.open_transactions.take(producer, partitions) {
+        if let Some(group) = coordinator.groups.get_mut(index) {
+            group.offsets.end_transaction(producer, outcome);
+        }
+    }
 }
