@@ -1,0 +1,3 @@
+//! The coordinator through its public interface, as scripts, scenarios and seeds.
+
+mod conformance;
