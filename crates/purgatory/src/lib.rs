@@ -22,12 +22,21 @@
 
 mod clock;
 mod purgatory;
+#[cfg(feature = "shared")]
+mod shared;
+#[cfg(feature = "shared")]
+mod sync;
 mod timestamp;
 mod watchers;
 mod wheel;
 
 pub use clock::{Clock, SimulatedClock, SystemClock};
 pub use purgatory::{Cause, OperationId, Purgatory, Stats, Submission, Sweep};
+#[cfg(feature = "shared")]
+pub use shared::{
+    Cancellation, DelayedOperation, Driver, Exit, Exits, Options, Refused, SharedId, SharedPurgatory,
+    SharedStats, Wait,
+};
 pub use timestamp::Timestamp;
 pub use wheel::{Expired, TimerId, TimingWheel};
 

@@ -25,16 +25,18 @@ pub enum Cause {
     Cancelled,
     /// The purgatory was shut down.
     Shutdown,
+    /// Examining it panicked. Only where the purgatory runs the examination itself, as `SharedPurgatory` does.
+    Panicked,
 }
 
 /// What became of an operation given to [`Purgatory::try_complete_else_watch`].
 #[derive(Debug, PartialEq, Eq)]
 #[must_use = "a completed operation is handed back here and nowhere else"]
-pub enum Submission<O> {
+pub enum Submission<O, Id = OperationId> {
     /// It was ready: here it is, it was never watched.
     Completed(O),
     /// It waits.
-    Watched(OperationId),
+    Watched(Id),
 }
 
 /// Counts since the purgatory was made.
@@ -362,6 +364,7 @@ impl<K: Hash + Eq, O, S: BuildHasher> Purgatory<K, O, S> {
             Cause::Expired => self.stats.expired += 1,
             Cause::Cancelled => self.stats.cancelled += 1,
             Cause::Shutdown => self.stats.shut_down += 1,
+            Cause::Panicked => unreachable!("a panic of `is_ready` is the caller's here"),
         }
         pending.operation
     }

@@ -157,6 +157,13 @@ impl<T> TimingWheel<T> {
         self.schedule.collect_due(now.ticks(), due);
     }
 
+    /// The ids of all timers, in no particular order.
+    pub fn ids(&self) -> impl Iterator<Item = TimerId> + '_ {
+        let live =
+            |(index, value): (u32, &Option<T>)| value.as_ref().map(|_| self.schedule.nodes().id(index));
+        (0..).zip(&self.values).filter_map(live)
+    }
+
     /// The timer whose id has this index, which is live.
     pub(crate) fn by_index(&self, index: u32) -> Option<(TimerId, &T)> {
         let value = self.values.get(index as usize)?.as_ref()?;

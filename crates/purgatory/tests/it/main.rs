@@ -3,5 +3,7 @@
 mod clock;
 mod purgatory;
 mod purgatory_model;
+#[cfg(not(shuttle))]
+mod shared;
 mod wheel;
 mod wheel_model;
