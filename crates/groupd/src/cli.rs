@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+use crate::admin::AdminCommand;
 use crate::settings::{Settings, SettingsError};
 
 /// Exit code where the command line or a setting is wrong.
@@ -74,6 +75,9 @@ pub enum Command {
     Serve(ServeArgs),
     /// List all settings, their values and where each came from, then exit
     Settings(SettingsArgs),
+    /// Ask a server, this one or any other Kafka coordinator
+    #[command(flatten)]
+    Admin(AdminCommand),
 }
 
 /// Options of `groupd settings`.
@@ -182,7 +186,7 @@ mod tests {
         for typed in [&["groupd", "--topic", "a:1"][..], &["groupd", "serve", "--topic", "a:1"]] {
             match Cli::try_parse_from(typed).expect("can be read").into_command() {
                 Command::Serve(args) => assert_eq!(args.topic, ["a:1"]),
-                other @ Command::Settings(_) => panic!("{typed:?} is {other:?}"),
+                other @ (Command::Settings(_) | Command::Admin(_)) => panic!("{typed:?} is {other:?}"),
             }
         }
     }

@@ -18,6 +18,7 @@ fn main() -> ExitCode {
             }
             Err(error) => refuse(&error),
         },
+        Command::Admin(command) => groupd::admin::run(&command),
     }
 }
 

@@ -1,0 +1,347 @@
+//! `groupd groups`: list, describe, delete, evict.
+
+use clap::Subcommand;
+use kafka_wire::ApiKey;
+use kafka_wire::delete_groups::DeleteGroupsRequest;
+use kafka_wire::describe_groups::{DescribeGroupsRequest, DescribedGroup, DescribedGroupMember};
+use kafka_wire::leave_group::{LeaveGroupRequest, MemberIdentity};
+use kafka_wire::list_groups::ListGroupsRequest;
+use serde_json::{Value, json};
+
+use super::cluster::Cluster;
+use super::codes;
+use super::consumer;
+use super::error::AdminError;
+use super::offsets::{self, Committed};
+use super::partitions::PartitionSet;
+use super::report::{self, Report};
+use crate::tables;
+
+#[derive(Debug, Subcommand)]
+pub(super) enum GroupsCommand {
+    /// List the groups of all servers
+    List {
+        /// Only groups in this state (`Empty`, `Stable`, `PreparingRebalance`, ...); repeat for more
+        #[arg(long, value_name = "STATE", value_delimiter = ',')]
+        state: Vec<String>,
+    },
+    /// Show a group's members, what each has subscribed to and owns, and what is committed
+    ///
+    /// Lag is not shown: a coordinator knows what was committed, not what was written.
+    Describe { group: String },
+    /// Delete groups without members, their offsets included
+    Delete {
+        #[arg(required = true)]
+        group: Vec<String>,
+    },
+    /// Make members leave, so that the group goes on without them
+    Evict {
+        group: String,
+        /// A member id or, for a static member, its group.instance.id
+        #[arg(required_unless_present = "all", conflicts_with = "all")]
+        member: Vec<String>,
+        /// All members
+        #[arg(long)]
+        all: bool,
+        /// Why, for the server's log
+        #[arg(long, value_name = "TEXT", default_value = "evicted with groupd groups evict")]
+        reason: String,
+    },
+}
+
+pub(super) fn run(command: &GroupsCommand, cluster: &mut Cluster) -> Result<Report, AdminError> {
+    match command {
+        GroupsCommand::List { state } => list(cluster, state),
+        GroupsCommand::Describe { group } => describe(cluster, group),
+        GroupsCommand::Delete { group } => delete(cluster, group),
+        GroupsCommand::Evict { group, member, all, reason } => {
+            evict(cluster, group, if *all { Who::All } else { Who::These(member) }, reason)
+        }
+    }
+}
+
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Listed {
+    pub(super) group: String,
+    state: String,
+    kind: String,
+    protocol_type: String,
+}
+
+/// All groups of all servers, in order.
+pub(super) fn listed(cluster: &mut Cluster, states: &[String]) -> Result<Vec<Listed>, AdminError> {
+    let of_each = cluster.ask_all(|connection| {
+        let version = connection.version(ApiKey::ListGroups, 5)?;
+        if version < 4 && !states.is_empty() {
+            return Err(AdminError::Usage(format!(
+                "{} is too old to say in which state a group is: leave --state out",
+                connection.server()
+            )));
+        }
+        let states_filter = states.iter().map(String::as_str).collect();
+        let request = ListGroupsRequest { states_filter, ..Default::default() };
+        let (code, groups) = connection.ask(version, &request, |answer| {
+            let listed = |group: &kafka_wire::list_groups::ListedGroup<'_>| Listed {
+                group: group.group_id.into(),
+                state: group.group_state.into(),
+                kind: group.group_type.into(),
+                protocol_type: group.protocol_type.into(),
+            };
+            (answer.error_code, answer.groups.iter().map(listed).collect::<Vec<_>>())
+        })?;
+        AdminError::check(code, connection.server().to_string())?;
+        Ok(groups)
+    })?;
+    let mut groups: Vec<_> = of_each.into_iter().flatten().collect();
+    groups.sort();
+    Ok(groups)
+}
+
+fn list(cluster: &mut Cluster, states: &[String]) -> Result<Report, AdminError> {
+    let groups = listed(cluster, states)?;
+    let json = groups.iter().map(|group| {
+        json!({
+            "group": group.group,
+            "state": group.state,
+            "type": group.kind,
+            "protocol_type": group.protocol_type,
+        })
+    });
+    let json = json.collect();
+    if groups.is_empty() {
+        return Ok(Report::new("no groups".into(), json));
+    }
+    let row = |group: Listed| [group.group, group.state, group.kind, group.protocol_type];
+    let text = tables::columns(["GROUP", "STATE", "TYPE", "PROTOCOL-TYPE"], groups.into_iter().map(row));
+    Ok(Report::new(text, json))
+}
+
+/// A group as `DescribeGroups` tells it.
+#[derive(Debug)]
+pub(super) struct Described {
+    pub(super) state: String,
+    protocol_type: String,
+    protocol: String,
+    coordinator: String,
+    pub(super) members: Vec<Member>,
+}
+
+#[derive(Debug)]
+pub(super) struct Member {
+    pub(super) id: String,
+    pub(super) instance: Option<String>,
+    client: String,
+    host: String,
+    subscribed: Option<Vec<String>>,
+    assigned: Option<PartitionSet>,
+}
+
+/// `None`: there is no such group.
+pub(super) fn described(cluster: &mut Cluster, group: &str) -> Result<Option<Described>, AdminError> {
+    cluster.ask_coordinator(group, |connection| {
+        let version = connection.version(ApiKey::DescribeGroups, 6)?;
+        let coordinator = connection.server().to_string();
+        let request = DescribeGroupsRequest { groups: vec![group], ..Default::default() };
+        let found = connection.ask(version, &request, |answer| {
+            answer.groups.first().map(|first| (first.error_code, to_described(first, coordinator)))
+        })?;
+        match found {
+            // Before version 6, a group that is not there is dead.
+            Some((codes::NONE, described)) if described.state == "Dead" => Ok(None),
+            Some((codes::GROUP_ID_NOT_FOUND, _)) | None => Ok(None),
+            Some((code, described)) => {
+                AdminError::check(code, format!("group {group}"))?;
+                Ok(Some(described))
+            }
+        }
+    })
+}
+
+fn to_described(group: &DescribedGroup<'_>, coordinator: String) -> Described {
+    let is_consumer = group.protocol_type == "consumer";
+    let member = |member: &DescribedGroupMember<'_>| Member {
+        id: member.member_id.into(),
+        instance: member.group_instance_id.map(Into::into),
+        client: member.client_id.into(),
+        host: member.client_host.trim_start_matches('/').into(),
+        subscribed: is_consumer.then(|| consumer::subscription(member.member_metadata)).flatten(),
+        assigned: is_consumer.then(|| consumer::assignment(member.member_assignment)).flatten(),
+    };
+    let mut members: Vec<_> = group.members.iter().map(member).collect();
+    members.sort_by(|left, right| (&left.instance, &left.id).cmp(&(&right.instance, &right.id)));
+    Described {
+        state: group.group_state.into(),
+        protocol_type: group.protocol_type.into(),
+        protocol: group.protocol_data.into(),
+        coordinator,
+        members,
+    }
+}
+
+fn describe(cluster: &mut Cluster, group: &str) -> Result<Report, AdminError> {
+    let Some(described) = described(cluster, group)? else {
+        return Err(not_found(group));
+    };
+    let committed = offsets::committed(cluster, group)?;
+    Ok(Report::new(
+        describe_text(group, &described, &committed),
+        describe_json(group, &described, &committed),
+    ))
+}
+
+pub(super) fn not_found(group: &str) -> AdminError {
+    AdminError::Refused { about: format!("group {group}"), code: codes::GROUP_ID_NOT_FOUND }
+}
+
+fn describe_text(group: &str, described: &Described, committed: &[Committed]) -> String {
+    let Described { state, protocol_type, protocol, coordinator, members } = described;
+    let protocols = [protocol_type.as_str(), protocol.as_str()].join(" ");
+    let about = [state.clone(), report::count(members.len(), "member"), protocols.trim().into()];
+    let about: Vec<_> = about.into_iter().filter(|part| !part.is_empty()).collect();
+    let mut text = format!("group {group}: {}, at {coordinator}", about.join(", "));
+    if !members.is_empty() {
+        let rows = members.iter().map(|member| {
+            [
+                member.id.clone(),
+                member.instance.clone().unwrap_or_default(),
+                member.client.clone(),
+                member.host.clone(),
+                member.subscribed.as_ref().map_or("?".into(), |topics| topics.join(",")),
+                member.assigned.as_ref().map_or("?".into(), ToString::to_string),
+            ]
+        });
+        text += "\n\n";
+        text += &tables::columns(["MEMBER", "INSTANCE", "CLIENT", "HOST", "SUBSCRIBED", "OWNS"], rows);
+    }
+    if !committed.is_empty() {
+        let rows = committed.iter().map(|committed| {
+            let Committed { topic, partition, offset, metadata, .. } = committed;
+            let owner = owner(members, topic, *partition).map_or(String::new(), |member| member.id.clone());
+            [topic.clone(), partition.to_string(), offset.to_string(), metadata.clone(), owner]
+        });
+        text += "\n\n";
+        text += &tables::columns(["TOPIC", "PARTITION", "COMMITTED", "METADATA", "OWNED-BY"], rows);
+    }
+    text
+}
+
+fn owner<'a>(members: &'a [Member], topic: &str, partition: i32) -> Option<&'a Member> {
+    let owns = |member: &&Member| member.assigned.as_ref().is_some_and(|set| set.contains(topic, partition));
+    members.iter().find(owns)
+}
+
+fn describe_json(group: &str, described: &Described, committed: &[Committed]) -> Value {
+    let member = |member: &Member| {
+        let assigned = member.assigned.as_ref().map(|set| {
+            let topics = set.topics().map(|(topic, partitions)| (topic.to_owned(), json!(partitions)));
+            topics.collect::<serde_json::Map<_, _>>()
+        });
+        json!({
+            "member": member.id,
+            "instance": member.instance,
+            "client": member.client,
+            "host": member.host,
+            "subscribed": member.subscribed,
+            "assigned": assigned,
+        })
+    };
+    json!({
+        "group": group,
+        "state": described.state,
+        "protocol_type": described.protocol_type,
+        "protocol": described.protocol,
+        "coordinator": described.coordinator,
+        "members": described.members.iter().map(member).collect::<Vec<_>>(),
+        "offsets": committed.iter().map(Committed::json).collect::<Vec<_>>(),
+    })
+}
+
+fn delete(cluster: &mut Cluster, groups: &[String]) -> Result<Report, AdminError> {
+    let mut outcomes = Vec::new();
+    for group in groups {
+        let outcome = cluster.ask_coordinator(group, |connection| {
+            let version = connection.version(ApiKey::DeleteGroups, 2)?;
+            let request = DeleteGroupsRequest { groups_names: vec![group] };
+            let codes = connection.ask(version, &request, |answer| {
+                answer.results.iter().map(|result| result.error_code).collect::<Vec<_>>()
+            })?;
+            codes.into_iter().try_for_each(|code| AdminError::check(code, format!("group {group}")))
+        });
+        let outcome = match outcome {
+            Ok(()) => Ok(format!("group {group} is deleted")),
+            Err(error) if error.is_refusal() => Err(error.to_string()),
+            Err(error) => return Err(error),
+        };
+        outcomes.push((json!({ "group": group, "deleted": outcome.is_ok() }), outcome));
+    }
+    Ok(Report::of_each(outcomes))
+}
+
+#[derive(Clone, Copy)]
+enum Who<'a> {
+    All,
+    These(&'a [String]),
+}
+
+fn evict(cluster: &mut Cluster, group: &str, who: Who<'_>, reason: &str) -> Result<Report, AdminError> {
+    let described = described(cluster, group)?.ok_or_else(|| not_found(group))?;
+    let mut outcomes = Vec::new();
+    let mut leaving = Vec::new();
+    match who {
+        Who::All => leaving.extend(described.members.iter().map(|member| (member, member.id.as_str()))),
+        Who::These(names) => {
+            for name in names {
+                let same = |member: &&Member| member.id == *name || member.instance.as_ref() == Some(name);
+                if let Some(member) = described.members.iter().find(same) {
+                    leaving.push((member, name));
+                    continue;
+                }
+                let sentence =
+                    format!("group {group} has no member {name}: see groupd groups describe {group}");
+                outcomes.push((json!({ "member": name, "evicted": false }), Err(sentence)));
+            }
+        }
+    }
+    if !leaving.is_empty() {
+        let members: Vec<_> = leaving.iter().map(|(member, _)| *member).collect();
+        let codes = leave(cluster, group, &members, reason)?;
+        for ((_, name), code) in leaving.iter().zip(codes) {
+            let outcome = AdminError::check(code, format!("member {name} of group {group}"));
+            let outcome =
+                outcome.map(|()| format!("{name} is out of group {group}")).map_err(|e| e.to_string());
+            outcomes.push((json!({ "member": name, "evicted": outcome.is_ok() }), outcome));
+        }
+    }
+    Ok(Report::of_each(outcomes))
+}
+
+/// The code of each member, in their order.
+fn leave(
+    cluster: &mut Cluster,
+    group: &str,
+    members: &[&Member],
+    reason: &str,
+) -> Result<Vec<i16>, AdminError> {
+    cluster.ask_coordinator(group, |connection| {
+        // Before version 3, a member can only leave by itself.
+        let version = connection.version(ApiKey::LeaveGroup, 5)?;
+        if version < 3 {
+            let server = connection.server().clone();
+            return Err(AdminError::NotOffered { server, api: ApiKey::LeaveGroup });
+        }
+        let identity =
+            |member: &&Member| -> (String, Option<String>) { (member.id.clone(), member.instance.clone()) };
+        let identities: Vec<_> = members.iter().map(identity).collect();
+        let members = identities.iter().map(|(id, instance)| MemberIdentity {
+            member_id: id,
+            group_instance_id: instance.as_deref(),
+            reason: Some(reason),
+        });
+        let request = LeaveGroupRequest { group_id: group, members: members.collect(), ..Default::default() };
+        let (code, codes) = connection.ask(version, &request, |answer| {
+            (answer.error_code, answer.members.iter().map(|member| member.error_code).collect())
+        })?;
+        AdminError::check(code, format!("group {group}"))?;
+        Ok(codes)
+    })
+}

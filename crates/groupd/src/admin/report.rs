@@ -1,0 +1,68 @@
+//! What a command has to say: tables for people, JSON for programs, refusals for both.
+
+use std::io::Write;
+
+use serde_json::Value;
+
+/// The outcome of a command that got its answers.
+#[derive(Debug, Default)]
+pub(super) struct Report {
+    /// For people.
+    pub(super) text: String,
+    /// For programs; null where the text is for both.
+    pub(super) json: Value,
+    /// What the server did not do: a sentence each.
+    pub(super) refusals: Vec<String>,
+}
+
+impl Report {
+    pub(super) fn new(text: String, json: Value) -> Self {
+        Self { text, json, refusals: Vec::new() }
+    }
+
+    /// One line about each thing that was asked for: what was done, or why not.
+    pub(super) fn of_each(outcomes: Vec<(Value, Result<String, String>)>) -> Self {
+        let mut report = Self::default();
+        let mut done = Vec::new();
+        let mut all = Vec::new();
+        for (mut json, outcome) in outcomes {
+            match outcome {
+                Ok(sentence) => done.push(sentence),
+                Err(sentence) => {
+                    json["error"] = Value::from(sentence.as_str());
+                    report.refusals.push(sentence);
+                }
+            }
+            all.push(json);
+        }
+        report.text = done.join("\n");
+        report.json = Value::Array(all);
+        report
+    }
+
+    pub(super) fn print(&self, json: bool) {
+        let text = if json && !self.json.is_null() { format!("{:#}", self.json) } else { self.text.clone() };
+        if !text.is_empty() {
+            write_out(&text);
+        }
+        for refusal in &self.refusals {
+            complain(refusal);
+        }
+    }
+}
+
+/// To standard output. A reader that has seen enough (`| head`) is no error.
+pub(super) fn write_out(text: &str) {
+    let mut out = std::io::stdout().lock();
+    drop(writeln!(out, "{text}").and_then(|()| out.flush()));
+}
+
+/// To standard error.
+pub(super) fn complain(sentence: &str) {
+    drop(writeln!(std::io::stderr(), "error: {sentence}"));
+}
+
+/// `1 member`, `2 members`.
+pub(super) fn count(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
