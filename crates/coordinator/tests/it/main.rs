@@ -1,3 +1,7 @@
 //! The coordinator through its public interface, as scripts, scenarios and seeds.
 
 mod conformance;
+mod joining;
+mod script;
+mod static_members;
+mod syncing;
