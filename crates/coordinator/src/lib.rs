@@ -2,8 +2,6 @@
 //!
 //! `now` and an input go in, outputs come out; nothing here knows clocks, threads, sockets, bytes or codes.
 
-#![allow(dead_code, clippy::unused_self, reason = "the requests of offsets land next")]
-
 mod config;
 mod coordinator;
 mod delayed;

@@ -116,12 +116,10 @@ fn a_new_member_whose_client_goes_away_frees_its_place() {
 #[test]
 fn a_new_member_that_waits_in_vain_is_told_after_five_minutes() {
     // m1 stays away from the round for as long as it can, by heartbeats.
-    let beats = |seconds: std::ops::Range<u64>| -> String {
-        seconds
-            .step_by(9)
-            .map(|t| format!("{t}s m1 heartbeats\n{t}s | m1 heartbeat RebalanceInProgress\n"))
-            .collect()
-    };
+    let beats: Vec<String> = (1..300)
+        .step_by(9)
+        .map(|t| format!("{t}s m1 heartbeats\n{t}s | m1 heartbeat RebalanceInProgress"))
+        .collect();
     check(
         "rebalance=10m m1",
         &format!(
@@ -130,7 +128,7 @@ fn a_new_member_that_waits_in_vain_is_told_after_five_minutes() {
             300s | m2 join UnknownMemberId
             301s m1 join
             301s | m1 joined 2 range led by m1 of m1",
-            beats(1..300)
+            beats.join("\n")
         ),
     );
 }
@@ -155,9 +153,9 @@ fn a_known_member_whose_client_goes_away_keeps_its_session() {
 /// New members lived for five minutes only, though they heartbeat (KAFKA-9232).
 #[test]
 fn a_member_lives_on_after_the_time_a_new_one_may_wait() {
-    let beats: String =
-        (0..40).map(|n| format!("{t}s m1 heartbeats\n{t}s | m1 lives\n", t = n * 9)).collect();
-    check("m1", &beats);
+    let beats: Vec<String> =
+        (0..40).map(|n| format!("{t}s m1 heartbeats\n{t}s | m1 lives", t = n * 9)).collect();
+    check("m1", &beats.join("\n"));
 }
 
 /// Another join of the same member takes the place of the one that waits.

@@ -112,7 +112,9 @@ impl Script {
             match key {
                 "max_size" => config.group_max_size = number(),
                 "max_pending" => config.group_max_pending_members = number(),
-                "delay" => config.group_initial_rebalance_delay_ms = u32::try_from(parse_ms(value)).unwrap(),
+                "delay" => {
+                    config.group_initial_rebalance_delay_ms = u32::try_from(parse_ms(value)).expect("a delay")
+                }
                 "rebalance" => {}
                 _ => panic!("no such setting: {key}"),
             }
@@ -199,7 +201,7 @@ impl Script {
         let outputs: Vec<Output> = std::iter::from_fn(|| self.coordinator.poll_output()).collect();
         for output in &outputs {
             if let Output::Respond(token, response) = output {
-                let who = self.tokens[usize::try_from(token.number()).unwrap()].0.clone();
+                let who = self.tokens[usize::try_from(token.number()).expect("a small number")].0.clone();
                 self.learn(&who, response);
             }
         }
@@ -235,7 +237,7 @@ impl Script {
     }
 
     fn deal_with(&mut self, token: &Token) -> String {
-        let (who, done) = &mut self.tokens[usize::try_from(token.number()).unwrap()];
+        let (who, done) = &mut self.tokens[usize::try_from(token.number()).expect("a small number")];
         assert!(!std::mem::replace(done, true), "{who} is answered twice");
         who.clone()
     }

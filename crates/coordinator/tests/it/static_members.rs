@@ -111,7 +111,7 @@ fn static_members_survive_the_rebalance_timeout_but_do_not_lead() {
     check(
         "rebalance=5s i1/m1 m2",
         "
-        0s m2 join can=range:more
+        0s m2 join can=range:more rebalance=5s
         5s | m2 joined 2 range led by m2 of m1 m2:more
         6s m1 heartbeats
         6s | m1 heartbeat IllegalGeneration

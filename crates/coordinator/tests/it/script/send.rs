@@ -92,7 +92,9 @@ impl Script {
             .map(|(member, assignment)| (self.member_called(member), Blob::from(assignment.as_bytes())));
         let sync = SyncGroup {
             group: Self::group(),
-            generation: words.get("generation").map_or(generation, |n| Generation(n.parse().unwrap())),
+            generation: words
+                .get("generation")
+                .map_or(generation, |n| Generation(n.parse().expect("a generation"))),
             member,
             instance: instance.as_deref().map(InstanceId::from),
             protocol_type: None,
@@ -106,7 +108,9 @@ impl Script {
         let Client { member, instance, generation } = self.client(words.get("as").unwrap_or(who));
         let heartbeat = Heartbeat {
             group: Self::group(),
-            generation: words.get("generation").map_or(generation, |n| Generation(n.parse().unwrap())),
+            generation: words
+                .get("generation")
+                .map_or(generation, |n| Generation(n.parse().expect("a generation"))),
             member,
             instance: instance.as_deref().map(InstanceId::from),
         };
