@@ -4,10 +4,16 @@
 //! use the same parts as the program.
 
 pub mod admin;
+mod apis;
 pub mod cli;
+mod connection;
 pub mod events_log;
+mod node;
+pub mod server;
 pub mod settings;
+mod shard;
 pub mod store;
 mod tables;
 pub mod telemetry;
 pub mod topics;
+mod wire;

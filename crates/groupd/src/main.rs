@@ -1,14 +1,19 @@
-//! Flags, seed, system clock, start.
+//! Flags, settings, start; then waits for the signal to stop.
 
 use std::process::ExitCode;
 
 use groupd::cli::{Cli, Command, EXIT_USAGE};
-use groupd::settings::{Settings, SettingsError};
+use groupd::server::{Server, StopCause};
+use groupd::settings::{Settings, SettingsError, StoreKind};
+use groupd::telemetry;
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     match Cli::read().into_command() {
         Command::Serve(args) => match Settings::load(&args) {
-            Ok(_) => ExitCode::SUCCESS,
+            Ok(settings) => done(serve(&settings)),
             Err(error) => refuse(&error),
         },
         Command::Settings(args) => match args.listing() {
@@ -27,4 +32,66 @@ fn refuse(error: &SettingsError) -> ExitCode {
         eprintln!("error: {problem}");
     }
     ExitCode::from(EXIT_USAGE)
+}
+
+fn done(outcome: anyhow::Result<()>) -> ExitCode {
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Serves until the process is told to end.
+fn serve(settings: &Settings) -> anyhow::Result<()> {
+    telemetry::start_logs(settings)?;
+    let mut server = Server::start(settings)?;
+    print!("{}", greeting(&server, settings));
+    let cause = server.wait();
+    match cause {
+        StopCause::Signal(name) => tracing::info!("{name}: answering what is parked, then leaving"),
+        StopCause::Failed(why) => return Err(why),
+    }
+    server.stop();
+    Ok(())
+}
+
+/// Where the server listens, where its data is, which topics it has, and a line to try it with.
+fn greeting(server: &Server, settings: &Settings) -> String {
+    let address = server.address();
+    let advertised = match &settings.advertise {
+        Some(advertise) => format!(", known to clients as {advertise}"),
+        None => String::new(),
+    };
+    let data = match settings.store {
+        StoreKind::Embedded => format!("in {}", settings.data_dir.display()),
+        StoreKind::Memory => "in memory: gone when this process ends".to_owned(),
+    };
+    let http = match server.http_address() {
+        Some(http) => format!("http://{http}/metrics /healthz /readyz"),
+        None => "off".to_owned(),
+    };
+    let topics = server.topics();
+    let try_topic = topics.first().map_or("orders", |(name, _)| name.as_str());
+    format!(
+        "groupd {version}\n  clients  {address}{advertised}\n  data     {data}\n  topics   {topics}\n  \
+         metrics  {http}\n  try      kcat -b {address} -G my-group {try_topic}\n",
+        version = env!("CARGO_PKG_VERSION"),
+        topics = list(&topics),
+    )
+}
+
+/// The first few topics, and how many more.
+fn list(topics: &[(String, i32)]) -> String {
+    const SHOWN: usize = 8;
+    if topics.is_empty() {
+        return "none yet: --topic orders:12 makes one, and so does a client that asks".to_owned();
+    }
+    let shown: Vec<_> = topics.iter().take(SHOWN).map(|(name, count)| format!("{name}:{count}")).collect();
+    match topics.len().saturating_sub(SHOWN) {
+        0 => shown.join(" "),
+        more => format!("{} and {more} more", shown.join(" ")),
+    }
 }

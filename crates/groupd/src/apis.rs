@@ -1,0 +1,217 @@
+//! One request from its frame to the work it begins: which API, in which version, and who answers it.
+
+mod api_versions;
+mod client;
+mod describe_cluster;
+mod describe_configs;
+mod fetch;
+mod find_coordinator;
+mod head;
+mod init_producer_id;
+mod list_offsets;
+mod metadata;
+mod produce;
+mod topics;
+
+use coordinator::messages::{Request, Response};
+use kafka_wire::WireError;
+
+use crate::connection::Pending;
+use crate::node::Node;
+use crate::shard::{Answer, Inbox};
+use crate::wire::{self, Asked, Decoded, GroupApi, Questions};
+pub(crate) use client::Client;
+pub(crate) use fetch::AskedFetch;
+use head::Opened;
+pub(crate) use head::{Api, Head, respond};
+
+/// Groups that one request may name. Each is a question of its own to a coordinator.
+const MAX_GROUPS: usize = 100_000;
+
+/// Why a connection must end: the client broke the protocol, or uses what is not there.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Refused {
+    #[error("a frame is no request: {0}")]
+    Header(WireError),
+    #[error("there is no API with key {0} here")]
+    UnknownApi(i16),
+    #[error("{api:?} has no version {version} here")]
+    UnsupportedVersion { api: Api, version: i16 },
+    #[error("{api:?} version {version} cannot be read: {why}")]
+    Malformed { api: Api, version: i16, why: WireError },
+    #[error("{api:?} names {named} groups, {MAX_GROUPS} are allowed")]
+    TooManyGroups { api: Api, named: usize },
+    #[error("records were sent without asking for an answer, and none are kept here")]
+    ProduceUnanswered,
+}
+
+/// Begins the request in `frame`. `None`: it gets no answer.
+///
+/// # Errors
+///
+/// Why the connection must end.
+pub(crate) async fn begin(
+    node: &Node,
+    client: &mut Client,
+    frame: &[u8],
+) -> Result<Option<Pending>, Refused> {
+    let (head, body) = match head::open(frame)? {
+        Opened::Request { head, client_id, body } => {
+            client.called(client_id);
+            (head, body)
+        }
+        Opened::ApiVersionsTooNew(head) => {
+            let mut out = Vec::new();
+            respond(head, &mut out, api_versions::too_new).map_err(malformed(head))?;
+            return Ok(Some(Pending::ready(out)));
+        }
+    };
+    match group_api(head.api) {
+        Some(api) => {
+            let decoded = wire::decode(api, head.version, body, client.asker(), &node.catalog.topics());
+            Ok(Some(ask(node, client, head, decoded.map_err(malformed(head))?).await?))
+        }
+        None => begin_own(node, client, head, body).await,
+    }
+}
+
+/// The APIs that no coordinator is asked for.
+async fn begin_own(
+    node: &Node,
+    client: &mut Client,
+    head: Head,
+    body: &[u8],
+) -> Result<Option<Pending>, Refused> {
+    let mut out = Vec::new();
+    let version = head.version;
+    let written = match head.api {
+        Api::ApiVersions => respond(head, &mut out, |out| api_versions::answer(version, body, out)),
+        Api::FindCoordinator => {
+            respond(head, &mut out, |out| find_coordinator::answer(node, client, version, body, out))
+        }
+        Api::ListOffsets => respond(head, &mut out, |out| list_offsets::answer(node, version, body, out)),
+        Api::InitProducerId => {
+            respond(head, &mut out, |out| init_producer_id::answer(node, version, body, out))
+        }
+        Api::DescribeCluster => {
+            respond(head, &mut out, |out| describe_cluster::answer(node, client, version, body, out))
+        }
+        Api::DescribeConfigs => {
+            respond(head, &mut out, |out| describe_configs::answer(node, version, body, out))
+        }
+        Api::Metadata => {
+            let answer = metadata::prepare(node, version, body).await.map_err(malformed(head))?;
+            respond(head, &mut out, |out| answer.encode(node, client, version, out))
+        }
+        Api::CreateTopics => topics::create(node, head, body, &mut out).await,
+        Api::DeleteTopics => topics::delete(node, head, body, &mut out).await,
+        Api::CreatePartitions => topics::create_partitions(node, head, body, &mut out).await,
+        Api::Produce => {
+            let produce::Answer::Written = produce::answer(head, body, &mut out).map_err(malformed(head))?
+            else {
+                return Err(Refused::ProduceUnanswered);
+            };
+            Ok(())
+        }
+        Api::Fetch => {
+            let asked = fetch::decode(node, version, body).map_err(malformed(head))?;
+            return Ok(Some(park_fetch(node, client, head, asked).await));
+        }
+        Api::OffsetCommit
+        | Api::OffsetFetch
+        | Api::JoinGroup
+        | Api::Heartbeat
+        | Api::LeaveGroup
+        | Api::SyncGroup
+        | Api::DescribeGroups
+        | Api::ListGroups
+        | Api::DeleteGroups
+        | Api::OffsetDelete => unreachable!("a coordinator answers these"),
+    };
+    written.map_err(malformed(head))?;
+    Ok(Some(Pending::ready(out)))
+}
+
+fn group_api(api: Api) -> Option<GroupApi> {
+    match api {
+        Api::OffsetCommit => Some(GroupApi::OffsetCommit),
+        Api::OffsetFetch => Some(GroupApi::OffsetFetch),
+        Api::JoinGroup => Some(GroupApi::JoinGroup),
+        Api::Heartbeat => Some(GroupApi::Heartbeat),
+        Api::LeaveGroup => Some(GroupApi::LeaveGroup),
+        Api::SyncGroup => Some(GroupApi::SyncGroup),
+        Api::DescribeGroups => Some(GroupApi::DescribeGroups),
+        Api::ListGroups => Some(GroupApi::ListGroups),
+        Api::DeleteGroups => Some(GroupApi::DeleteGroups),
+        Api::OffsetDelete => Some(GroupApi::OffsetDelete),
+        Api::Produce
+        | Api::Fetch
+        | Api::ListOffsets
+        | Api::Metadata
+        | Api::FindCoordinator
+        | Api::ApiVersions
+        | Api::CreateTopics
+        | Api::DeleteTopics
+        | Api::InitProducerId
+        | Api::DescribeConfigs
+        | Api::CreatePartitions
+        | Api::DescribeCluster => None,
+    }
+}
+
+fn malformed(head: Head) -> impl Fn(WireError) -> Refused {
+    move |why| Refused::Malformed { api: head.api, version: head.version, why }
+}
+
+/// Asks whom the request concerns.
+async fn ask(node: &Node, client: &mut Client, head: Head, decoded: Decoded) -> Result<Pending, Refused> {
+    let answers = match decoded.questions {
+        Questions::None => Vec::new(),
+        Questions::One(group, request) => vec![ask_one(node.shards.of(&group), client, request).await],
+        Questions::PerGroup(questions) if questions.len() > MAX_GROUPS => {
+            return Err(Refused::TooManyGroups { api: head.api, named: questions.len() });
+        }
+        Questions::PerGroup(questions) => {
+            let mut answers = Vec::with_capacity(questions.len());
+            for (group, request) in questions {
+                answers.push(ask_one(node.shards.of(&group), client, request).await);
+            }
+            answers
+        }
+        Questions::Everyone(request) => {
+            let mut answers = Vec::new();
+            for shard in node.shards.all() {
+                answers.push(ask_one(shard, client, Request::ListGroups(request.clone())).await);
+            }
+            answers
+        }
+    };
+    Ok(Pending::group(head, answers, decoded.asked))
+}
+
+async fn ask_one(shard: &Inbox, client: &mut Client, request: Request) -> Answer<Response> {
+    shard.ask(client.next_number(), request).await
+}
+
+async fn park_fetch(node: &Node, client: &mut Client, head: Head, asked: AskedFetch) -> Pending {
+    let answer = match asked.patience() {
+        None => None,
+        Some(fetch) => Some(node.shards.any(client.connection).fetch(client.next_number(), fetch).await),
+    };
+    Pending::fetch(head, answer, asked)
+}
+
+/// Writes the answer of the coordinators to `out`.
+///
+/// # Errors
+///
+/// What cannot be said in this version.
+pub(crate) fn respond_group(
+    node: &Node,
+    head: Head,
+    asked: &Asked,
+    responses: Vec<Response>,
+    out: &mut Vec<u8>,
+) -> Result<(), WireError> {
+    respond(head, out, |out| asked.encode(responses, head.version, &node.catalog.topics(), out))
+}

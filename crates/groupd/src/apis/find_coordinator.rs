@@ -1,0 +1,47 @@
+//! FindCoordinator, versions 0 to 6: this server coordinates everything it knows of.
+
+use kafka_wire::{Coordinator, FindCoordinatorRequest, FindCoordinatorResponse, WireError};
+
+use super::Client;
+use crate::node::Node;
+use crate::wire::errors;
+
+/// From here on a request has several keys.
+const BATCH: i16 = 4;
+/// A group's coordinator.
+const GROUP: i8 = 0;
+/// A transaction's. It is ourselves, so that a client learns from ApiVersions, at once, that there are none.
+const TRANSACTION: i8 = 1;
+
+pub(super) fn answer(
+    node: &Node,
+    client: &Client,
+    version: i16,
+    body: &[u8],
+    out: &mut Vec<u8>,
+) -> Result<(), WireError> {
+    let request = FindCoordinatorRequest::decode(version, body)?;
+    let known = matches!(request.key_type, GROUP | TRANSACTION);
+    let message = (!known).then(|| format!("There are no coordinators of type {} here.", request.key_type));
+    let error_code = if known { errors::NONE } else { errors::INVALID_REQUEST };
+    let (host, port) = node.address_for(client);
+    let (node_id, host, port) = if known { (node.id, host.as_str(), port) } else { (-1, "", -1) };
+    if version < BATCH {
+        // An error message is for clients to show: none may be null in some, and is in Kafka's answers too.
+        let error_message = if version >= 1 { message.as_deref() } else { None };
+        return FindCoordinatorResponse {
+            error_code,
+            error_message,
+            node_id,
+            host,
+            port,
+            ..Default::default()
+        }
+        .encode(version, out);
+    }
+    let error_message = message.as_deref();
+    let keys = request.coordinator_keys.iter();
+    let coordinators =
+        keys.map(|key| Coordinator { key, node_id, host, port, error_code, error_message }).collect();
+    FindCoordinatorResponse { coordinators, ..Default::default() }.encode(version, out)
+}

@@ -1,0 +1,189 @@
+//! One client's connection: frames in, answers out in the order of the requests, a bounded number of both.
+//!
+//! Up to [`READ_AHEAD`] requests are in progress at once, so that what a client sends behind its own parked
+//! request is served: a LeaveGroup behind a JoinGroup completes it. When as many are in progress, or their
+//! answers are not read, nothing more is read from the socket. A connection that ends drops what it has
+//! parked: each [`Pending`] tells its shard.
+
+mod frames;
+mod pending;
+
+use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::io;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
+
+use tokio::io::AsyncWriteExt;
+use tokio::net::TcpStream;
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use crate::apis::{self, Client, Refused};
+use crate::node::Node;
+use frames::{FrameError, Frames};
+pub(crate) use pending::Pending;
+use pending::Unanswered;
+
+/// Requests of one connection in progress at once.
+const READ_AHEAD: usize = 16;
+/// Answers gathered before they are written: one call to the kernel for many.
+const WRITE_AT: usize = 64 * 1024;
+/// Bytes read beyond the requests in progress: few, but enough to notice a client that goes away.
+const READ_BEYOND: usize = 64 * 1024;
+
+/// Why a connection ended, if not by the client's wish.
+#[derive(Debug, thiserror::Error)]
+enum Closed {
+    #[error(transparent)]
+    Frame(#[from] FrameError),
+    #[error(transparent)]
+    Refused(#[from] Refused),
+    #[error("{0}")]
+    Io(#[from] io::Error),
+    #[error("silent for longer than connections.max.idle.ms")]
+    Idle,
+    #[error(transparent)]
+    Unanswered(#[from] Unanswered),
+}
+
+/// Serves `stream`, connection number `id`, until it ends, the client does something unforgivable, or the server
+/// closes.
+pub(crate) async fn serve(
+    stream: TcpStream,
+    peer: SocketAddr,
+    id: u64,
+    node: Arc<Node>,
+    closing: watch::Receiver<bool>,
+) {
+    // An error: the client is gone already.
+    let Ok(reached) = stream.local_addr() else { return };
+    let mut connection = Connection {
+        frames: Frames::new(node.limits.request_bytes),
+        pending: VecDeque::new(),
+        out: Vec::new(),
+        client: Client::new(id, peer, reached),
+        stream,
+        node,
+    };
+    if let Err(why) = connection.run(closing).await {
+        tracing::info!(%peer, "connection closed: {why}");
+    }
+}
+
+struct Connection {
+    stream: TcpStream,
+    frames: Frames,
+    /// In the order of the requests.
+    pending: VecDeque<Pending>,
+    out: Vec<u8>,
+    client: Client,
+    node: Arc<Node>,
+}
+
+impl Connection {
+    async fn run(&mut self, mut closing: watch::Receiver<bool>) -> Result<(), Closed> {
+        let mut silence = Silence::new(self.node.limits.idle);
+        let mut reading = true;
+        while reading || !self.pending.is_empty() {
+            let room = self.pending.len() < READ_AHEAD || self.frames.buffered() < READ_BEYOND;
+            tokio::select! {
+                biased;
+                () = front_is_ready(&mut self.pending), if !self.pending.is_empty() => self.write_ready().await?,
+                heard = self.frames.fill(&self.stream), if reading && room => {
+                    // A client that closes its side wants no answers: what it has parked is dropped.
+                    if !heard? {
+                        return Ok(());
+                    }
+                    silence.broken();
+                }
+                () = told_to_close(&mut closing), if reading => reading = false,
+                () = silence.is_too_long() => {
+                    if self.pending.is_empty() {
+                        return Err(Closed::Idle);
+                    }
+                    // Not silent: the client waits for us.
+                    silence.broken();
+                }
+            }
+            if reading {
+                self.take_requests().await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Begins the requests that are here whole, as far as the read-ahead allows.
+    async fn take_requests(&mut self) -> Result<(), Closed> {
+        while self.pending.len() < READ_AHEAD {
+            let Some(frame) = self.frames.next()? else { break };
+            if let Some(pending) = apis::begin(&self.node, &mut self.client, frame).await? {
+                self.pending.push_back(pending);
+            }
+        }
+        self.frames.rest();
+        Ok(())
+    }
+
+    /// Writes the answers at the front that are ready.
+    async fn write_ready(&mut self) -> Result<(), Closed> {
+        loop {
+            while self.out.len() < WRITE_AT {
+                let Some(front) = self.pending.pop_front_if(Pending::is_ready) else { break };
+                front.write(&self.node, &mut self.out)?;
+            }
+            if self.out.is_empty() {
+                return Ok(());
+            }
+            self.stream.write_all(&self.out).await?;
+            // An idle connection keeps no buffer.
+            self.out = Vec::new();
+        }
+    }
+}
+
+/// How long a client has said nothing.
+struct Silence {
+    limit: Option<Duration>,
+    since: Instant,
+    alarm: Pin<Box<tokio::time::Sleep>>,
+}
+
+impl Silence {
+    /// Silence that begins now, and is too long after `limit`, if there is one.
+    fn new(limit: Option<Duration>) -> Self {
+        let alarm = Box::pin(tokio::time::sleep(limit.unwrap_or(Duration::MAX)));
+        Self { limit, since: Instant::now(), alarm }
+    }
+
+    /// The client said something. The alarm is set again only when it goes off: few of them ever do.
+    fn broken(&mut self) {
+        self.since = Instant::now();
+    }
+
+    async fn is_too_long(&mut self) {
+        let Some(limit) = self.limit else { return std::future::pending().await };
+        loop {
+            self.alarm.as_mut().await;
+            let ends = self.since + limit;
+            if ends <= Instant::now() {
+                return;
+            }
+            self.alarm.as_mut().reset(ends);
+        }
+    }
+}
+
+/// Ends when the server closes.
+async fn told_to_close(closing: &mut watch::Receiver<bool>) {
+    // A server that is gone has closed.
+    drop(closing.wait_for(|closing| *closing).await);
+}
+
+/// Ends when the answer at the front can be written.
+async fn front_is_ready(pending: &mut VecDeque<Pending>) {
+    poll_fn(|cx| pending.front_mut().map_or(Poll::Pending, |front| front.poll_ready(cx))).await;
+}

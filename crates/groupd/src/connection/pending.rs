@@ -1,0 +1,119 @@
+//! A request that has begun: its place in the order of answers, and what its answer still waits for.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker};
+
+use coordinator::messages::Response;
+
+use crate::apis::{self, AskedFetch, Head};
+use crate::node::Node;
+use crate::shard::{Answer, NoAnswer};
+use crate::wire::Asked;
+
+/// One request in progress. Dropped before its answer came, it tells those it asked that nobody waits.
+#[derive(Debug)]
+pub(crate) struct Pending(Work);
+
+#[derive(Debug)]
+enum Work {
+    /// The answer's frame.
+    Ready(Vec<u8>),
+    /// Coordinators were asked: their answers in the order of the questions.
+    Group { head: Head, asked: Asked, answers: Answers<Response> },
+    /// A fetch, until its time is over.
+    Fetch { head: Head, asked: AskedFetch, answers: Answers<()> },
+}
+
+/// Answers to come, taken in order.
+#[derive(Debug)]
+struct Answers<T> {
+    waiting: std::vec::IntoIter<Answer<T>>,
+    next: Option<Answer<T>>,
+    got: Vec<T>,
+    lost: bool,
+}
+
+/// Why an answer cannot be written: its connection must end.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Unanswered {
+    #[error("a request was not answered: its shard has ended")]
+    Lost,
+    #[error("an answer cannot be written: {0}")]
+    Unwritable(#[from] kafka_wire::WireError),
+}
+
+impl Pending {
+    /// A request whose answer is known.
+    pub(crate) fn ready(frame: Vec<u8>) -> Self {
+        Self(Work::Ready(frame))
+    }
+
+    /// A request that coordinators answer.
+    pub(crate) fn group(head: Head, answers: Vec<Answer<Response>>, asked: Asked) -> Self {
+        Self(Work::Group { head, asked, answers: Answers::new(answers) })
+    }
+
+    /// A fetch; `answer` comes when its time is over.
+    pub(crate) fn fetch(head: Head, answer: Option<Answer<()>>, asked: AskedFetch) -> Self {
+        Self(Work::Fetch { head, asked, answers: Answers::new(answer.into_iter().collect()) })
+    }
+
+    /// Ready when the answer can be written.
+    pub(crate) fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        match &mut self.0 {
+            Work::Ready(_) => Poll::Ready(()),
+            Work::Group { answers, .. } => answers.poll_all(cx),
+            Work::Fetch { answers, .. } => answers.poll_all(cx),
+        }
+    }
+
+    /// Whether the answer can be written.
+    pub(crate) fn is_ready(&mut self) -> bool {
+        self.poll_ready(&mut Context::from_waker(Waker::noop())).is_ready()
+    }
+
+    /// Writes the answer's frame to `out`.
+    ///
+    /// # Errors
+    ///
+    /// If there is none.
+    pub(crate) fn write(self, node: &Node, out: &mut Vec<u8>) -> Result<(), Unanswered> {
+        match self.0 {
+            Work::Ready(frame) if out.is_empty() => *out = frame,
+            Work::Ready(frame) => out.extend_from_slice(&frame),
+            Work::Group { head, asked, answers } => {
+                apis::respond_group(node, head, &asked, answers.all()?, out)?;
+            }
+            Work::Fetch { head, asked, answers } => {
+                answers.all()?;
+                apis::respond(head, out, |out| asked.encode(&node.catalog.topics(), head.version, out))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<T> Answers<T> {
+    fn new(answers: Vec<Answer<T>>) -> Self {
+        let got = Vec::with_capacity(answers.len());
+        let mut waiting = answers.into_iter();
+        let next = waiting.next();
+        Self { waiting, next, got, lost: false }
+    }
+
+    fn poll_all(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        while let Some(next) = &mut self.next {
+            match std::task::ready!(Pin::new(next).poll(cx)) {
+                Ok(response) => self.got.push(response),
+                Err(NoAnswer) => self.lost = true,
+            }
+            self.next = self.waiting.next();
+        }
+        Poll::Ready(())
+    }
+
+    fn all(self) -> Result<Vec<T>, Unanswered> {
+        if self.lost { Err(Unanswered::Lost) } else { Ok(self.got) }
+    }
+}

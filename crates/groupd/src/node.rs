@@ -1,0 +1,100 @@
+//! What every connection knows of this server: who it is, its topics, its shards, its limits.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use purgatory::Timestamp;
+
+use crate::apis::Client;
+use crate::settings::{HostPort, Settings};
+use crate::shard::Shards;
+use crate::topics::TopicCatalog;
+
+/// This server, as the broker that its clients see.
+#[derive(Debug)]
+pub(crate) struct Node {
+    /// `node.id`.
+    pub(crate) id: i32,
+    /// The same for as long as the store lives.
+    pub(crate) cluster_id: String,
+    /// `--advertise`; `None`: where each client reached us.
+    pub(crate) advertise: Option<HostPort>,
+    pub(crate) catalog: Arc<TopicCatalog>,
+    pub(crate) shards: Shards,
+    pub(crate) limits: Limits,
+    /// `auto.create.topics.enable`.
+    pub(crate) auto_create: bool,
+    /// `num.partitions`.
+    pub(crate) default_partitions: i32,
+    producer_ids: AtomicI64,
+}
+
+/// What one connection may take.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    /// `socket.request.max.bytes`.
+    pub(crate) request_bytes: usize,
+    /// `connections.max.idle.ms`.
+    pub(crate) idle: Option<std::time::Duration>,
+}
+
+impl Node {
+    /// A node as `settings` describe it. `started`, Unix milliseconds, keeps producer ids apart from those of
+    /// earlier runs.
+    pub(crate) fn new(
+        settings: &Settings,
+        cluster_id: String,
+        catalog: TopicCatalog,
+        shards: Shards,
+        started: Timestamp,
+    ) -> Self {
+        // A million ids a millisecond before two runs could meet, and positive for 270 years.
+        let first_producer = i64::try_from(started.ticks() << 20 & i64::MAX as u64).unwrap_or_default();
+        Self {
+            id: settings.node_id,
+            cluster_id,
+            advertise: settings.advertise.clone(),
+            catalog: Arc::new(catalog),
+            shards,
+            limits: Limits {
+                request_bytes: settings.socket_request_max_bytes,
+                idle: settings.connections_max_idle,
+            },
+            auto_create: settings.auto_create_topics_enable,
+            default_partitions: settings.num_partitions,
+            producer_ids: AtomicI64::new(first_producer),
+        }
+    }
+
+    /// The host and port that `client` is told to connect to.
+    pub(crate) fn address_for(&self, client: &Client) -> (String, i32) {
+        match &self.advertise {
+            Some(HostPort { host, port }) => (host.clone(), i32::from(*port)),
+            None => address(client.reached),
+        }
+    }
+
+    /// Changes the catalog: it waits for the disk, which a task must not.
+    ///
+    /// # Panics
+    ///
+    /// If `change` does.
+    pub(crate) async fn change_topics<T: Send + 'static>(
+        &self,
+        change: impl FnOnce(&TopicCatalog) -> T + Send + 'static,
+    ) -> T {
+        let catalog = Arc::clone(&self.catalog);
+        let changed = tokio::task::spawn_blocking(move || change(&catalog)).await;
+        changed.expect("invariant: a change of the catalog does not panic, and is not cancelled")
+    }
+
+    /// A producer id that no other producer has.
+    pub(crate) fn next_producer_id(&self) -> i64 {
+        self.producer_ids.fetch_add(1, Ordering::Relaxed)
+    }
+}
+
+fn address(reached: SocketAddr) -> (String, i32) {
+    (reached.ip().to_canonical().to_string(), i32::from(reached.port()))
+}

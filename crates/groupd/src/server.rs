@@ -1,0 +1,230 @@
+//! A server from start to stop: store, shards, listener, and the order in which they come and go.
+//!
+//! Start: the store is opened, its partitions acquired, the shards begin to load them, and the listener accepts:
+//! clients of a partition that still loads are told so. Stop: nothing new is read, each shard answers what it has
+//! parked once its writes are durable, connections write their last answers, and the store is closed.
+
+mod listener;
+mod shards;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context;
+use coordinator::ids::OffsetsPartition;
+use coordinator::{Config, Partitioner};
+use purgatory::{Clock, SystemClock};
+use tokio::net::TcpListener;
+use tokio::runtime::Runtime;
+use tokio::signal::unix::{self, SignalKind};
+use tokio::sync::{Semaphore, watch};
+
+use crate::node::Node;
+use crate::settings::{Settings, StoreKind};
+use crate::shard::{Message, Owned, Shards, shard_of};
+use crate::store::{CATALOG_PARTITION, CommitSettings, CommitThread, MemoryStore, Store, StoreClient};
+use crate::telemetry::{self, Health, Metrics, Readiness};
+use crate::topics::{NewTopic, TopicCatalog, TopicIds};
+use shards::ShardThreads;
+
+/// How long connections may take to write their last answers.
+const LAST_ANSWERS: Duration = Duration::from_secs(5);
+
+/// A running server. Dropped without [`Server::stop`] it leaves what is parked unanswered; nothing acknowledged is
+/// lost.
+#[derive(Debug)]
+pub struct Server {
+    runtime: Runtime,
+    node: Arc<Node>,
+    address: SocketAddr,
+    http: Option<SocketAddr>,
+    closing: watch::Sender<bool>,
+    /// One for each connection that may still be opened.
+    places: Arc<Semaphore>,
+    max_connections: usize,
+    shards: ShardThreads,
+    commits: CommitThread,
+    health: Health,
+}
+
+/// Why a server stops.
+#[derive(Debug)]
+pub enum StopCause {
+    /// SIGTERM or SIGINT.
+    Signal(&'static str),
+    /// It cannot go on.
+    Failed(anyhow::Error),
+}
+
+impl Server {
+    /// Starts a server as `settings` say. It serves when this returns, though some partitions may still load.
+    ///
+    /// # Errors
+    ///
+    /// What is in the way, in words for whoever started it.
+    pub fn start(settings: &Settings) -> anyhow::Result<Self> {
+        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+        let health = Health::default();
+        // Ports come first: who cannot have them should not have touched the data.
+        let listener = runtime.block_on(listen(settings))?;
+        let address = listener.local_addr()?;
+        let http = runtime.block_on(serve_http(settings, &health))?;
+
+        let clock = SystemClock::unix_millis();
+        let commits = CommitThread::start(open_store(settings)?, CommitSettings::default())
+            .context("cannot start the store's thread")?;
+        let kept = acquire(&commits, settings)?;
+        let config = coordinator_config(settings);
+        let (shards, inboxes) = ShardThreads::start(kept.owned, &config, &commits, clock)?;
+        let routes = Shards::new(inboxes, config.partitioner);
+        let node = Arc::new(Node::new(settings, kept.cluster_id, kept.catalog, routes, clock.now()));
+
+        let (closing, closed) = watch::channel(false);
+        let places = Arc::new(Semaphore::new(settings.max_connections.min(Semaphore::MAX_PERMITS)));
+        let max_connections = places.available_permits();
+        runtime.spawn(listener::accept(listener, Arc::clone(&node), Arc::clone(&places), closed));
+        Ok(Self { runtime, node, address, http, closing, places, max_connections, shards, commits, health })
+    }
+
+    /// Where Kafka clients connect.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Where metrics and health are served.
+    pub fn http_address(&self) -> Option<SocketAddr> {
+        self.http
+    }
+
+    /// The topics there are, each with its number of partitions.
+    pub fn topics(&self) -> Vec<(String, i32)> {
+        self.node.catalog.topics().iter().map(|topic| (topic.name.to_string(), topic.partitions)).collect()
+    }
+
+    /// Waits until the process is told to end, or the server cannot go on.
+    pub fn wait(&mut self) -> StopCause {
+        let Self { runtime, shards, health, .. } = self;
+        runtime.block_on(async {
+            tokio::select! {
+                signal = signal() => signal.map_or_else(StopCause::Failed, StopCause::Signal),
+                why = shards.fail(health) => StopCause::Failed(why),
+            }
+        })
+    }
+
+    /// Waits until everything kept is loaded.
+    ///
+    /// # Errors
+    ///
+    /// What kept it from that.
+    pub fn wait_until_loaded(&mut self) -> anyhow::Result<()> {
+        self.runtime.block_on(self.shards.loaded(&self.health))
+    }
+
+    /// Stops: answers what is parked, makes durable what is being written, closes the store.
+    pub fn stop(self) {
+        self.health.set(Readiness::Draining);
+        // Nobody listens if no connection is open.
+        let _ = self.closing.send(true);
+        self.node.shards.tell_all(|| Message::Stop);
+        self.shards.join();
+        let all = u32::try_from(self.max_connections).unwrap_or(u32::MAX);
+        let last_answers =
+            async { tokio::time::timeout(LAST_ANSWERS, self.places.acquire_many(all)).await.is_ok() };
+        if !self.runtime.block_on(last_answers) {
+            tracing::warn!("some clients did not take their last answers");
+        }
+        self.runtime.shutdown_timeout(Duration::from_secs(1));
+        self.commits.shutdown();
+    }
+}
+
+/// What a store has kept for a server.
+struct Kept {
+    owned: Vec<Vec<Owned>>,
+    catalog: TopicCatalog,
+    cluster_id: String,
+}
+
+fn open_store(settings: &Settings) -> anyhow::Result<Box<dyn Store>> {
+    match settings.store {
+        StoreKind::Memory => Ok(Box::new(MemoryStore::new())),
+        StoreKind::Embedded => anyhow::bail!("the embedded store is not wired yet: use --store memory"),
+    }
+}
+
+/// Takes ownership of everything, and deals the offsets partitions out to the shards.
+fn acquire(commits: &CommitThread, settings: &Settings) -> anyhow::Result<Kept> {
+    let store = commits.client();
+    let partitions: Vec<_> = (0..settings.offsets_topic_num_partitions).map(OffsetsPartition).collect();
+    let epochs = store.acquire(&partitions)?;
+    let mut owned: Vec<Vec<Owned>> = (0..settings.shards).map(|_| Vec::new()).collect();
+    for (partition, epoch) in partitions.into_iter().zip(epochs) {
+        let records = store.load(partition, epoch)?;
+        owned[shard_of(partition, settings.shards)].push(Owned { partition, epoch, records });
+    }
+    Ok(Kept { owned, catalog: load_catalog(store, settings)?, cluster_id: "groupd".into() })
+}
+
+/// The topics that are kept, and those of the settings.
+fn load_catalog(store: StoreClient, settings: &Settings) -> anyhow::Result<TopicCatalog> {
+    let epochs = store.acquire(&[CATALOG_PARTITION])?;
+    let epoch = *epochs.first().expect("invariant: one partition, one epoch");
+    let seed = [random()?, random()?];
+    let catalog = TopicCatalog::load(store, epoch, TopicIds::seeded(seed))?;
+    let wanted: Vec<_> =
+        settings.topics.iter().map(|topic| NewTopic::new(&topic.name, topic.partitions)).collect();
+    for (outcome, topic) in catalog.ensure(&wanted).into_iter().zip(&settings.topics) {
+        outcome.with_context(|| format!("--topic {topic}"))?;
+    }
+    Ok(catalog)
+}
+
+/// The operating system's randomness.
+fn random() -> anyhow::Result<u64> {
+    getrandom::u64().context("the system has no randomness to give")
+}
+
+fn coordinator_config(settings: &Settings) -> Config {
+    let millis = |duration: Duration| i32::try_from(duration.as_millis()).unwrap_or(i32::MAX);
+    let unsigned = |duration: Duration| u32::try_from(duration.as_millis()).unwrap_or(u32::MAX);
+    Config {
+        group_min_session_timeout_ms: millis(settings.group_min_session_timeout),
+        group_max_session_timeout_ms: millis(settings.group_max_session_timeout),
+        group_initial_rebalance_delay_ms: unsigned(settings.group_initial_rebalance_delay),
+        group_max_size: settings.group_max_size,
+        store_timeout_ms: Some(unsigned(settings.offsets_commit_timeout)),
+        offset_metadata_max_size: settings.offset_metadata_max_bytes,
+        offsets_retention_ms: i64::try_from(settings.offsets_retention.as_millis()).unwrap_or(i64::MAX),
+        offsets_retention_check_interval_ms: Some(unsigned(settings.offsets_retention_check_interval)),
+        partitioner: Partitioner::Kafka { partitions: settings.offsets_topic_num_partitions },
+        ..Config::default()
+    }
+}
+
+async fn listen(settings: &Settings) -> anyhow::Result<TcpListener> {
+    let listening = TcpListener::bind(settings.listen.pair()).await;
+    listening.with_context(|| {
+        format!("cannot listen on {}: choose another with --listen HOST:PORT", settings.listen)
+    })
+}
+
+/// Serves metrics and health, if they are wanted.
+async fn serve_http(settings: &Settings, health: &Health) -> anyhow::Result<Option<SocketAddr>> {
+    let Some(address) = &settings.http else { return Ok(None) };
+    let listener = telemetry::bind(address).await?;
+    let address = listener.local_addr()?;
+    tokio::spawn(telemetry::serve(listener, health.clone(), Metrics::install()));
+    Ok(Some(address))
+}
+
+/// The signal that ends the process.
+async fn signal() -> anyhow::Result<&'static str> {
+    let mut terminate = unix::signal(SignalKind::terminate())?;
+    let mut interrupt = unix::signal(SignalKind::interrupt())?;
+    tokio::select! {
+        _ = terminate.recv() => Ok("SIGTERM"),
+        _ = interrupt.recv() => Ok("SIGINT"),
+    }
+}

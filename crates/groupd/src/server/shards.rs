@@ -1,0 +1,117 @@
+//! The shard threads: started with what they own, watched while they run, joined when they have stopped.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::thread::{Builder, JoinHandle};
+
+use anyhow::Context;
+use coordinator::{Config, Coordinator};
+use purgatory::{Clock, SystemClock};
+use tokio::sync::mpsc;
+
+use crate::shard::{Inbox, Owned, Shard};
+use crate::store::CommitThread;
+use crate::telemetry::{Health, Readiness};
+
+/// What a shard's thread tells the server.
+#[derive(Debug)]
+pub(crate) enum Report {
+    /// All it owns is loaded.
+    Loaded,
+    /// It cannot go on.
+    Failed(anyhow::Error),
+}
+
+/// All shards' threads.
+#[derive(Debug)]
+pub(crate) struct ShardThreads {
+    threads: Vec<JoinHandle<()>>,
+    reports: mpsc::UnboundedReceiver<Report>,
+    loading: usize,
+}
+
+impl ShardThreads {
+    /// Starts a shard for each of `owned`, and returns their inboxes in the same order.
+    ///
+    /// # Errors
+    ///
+    /// If the system has no threads left, or no randomness.
+    pub(crate) fn start(
+        owned: Vec<Vec<Owned>>,
+        config: &Config,
+        commits: &CommitThread,
+        clock: SystemClock,
+    ) -> anyhow::Result<(Self, Vec<Inbox>)> {
+        let (reporter, reports) = mpsc::unbounded_channel();
+        let mut this = Self { threads: Vec::new(), reports, loading: owned.len() };
+        let mut inboxes = Vec::new();
+        for (index, owned) in owned.into_iter().enumerate() {
+            let (inbox, outlet) = Inbox::new();
+            let store = commits.handle(std::sync::Arc::new(inbox.clone()));
+            let coordinator = Coordinator::new(config.clone(), super::random()?, clock.now());
+            let shard = Shard::new(coordinator, outlet, store, clock);
+            let reporter = reporter.clone();
+            let work = move || supervise(shard, owned, &reporter);
+            let thread = Builder::new().name(format!("shard-{index}")).spawn(work);
+            this.threads.push(thread.context("cannot start a shard's thread")?);
+            inboxes.push(inbox);
+        }
+        Ok((this, inboxes))
+    }
+
+    /// Ends when all shards have loaded what they own.
+    ///
+    /// # Errors
+    ///
+    /// What kept one from it.
+    pub(super) async fn loaded(&mut self, health: &Health) -> anyhow::Result<()> {
+        while self.loading > 0 {
+            match self.reports.recv().await {
+                Some(Report::Loaded) => self.loading -= 1,
+                Some(Report::Failed(why)) => return Err(why),
+                None => anyhow::bail!("a shard ended while it was loading"),
+            }
+        }
+        health.set(Readiness::Ready);
+        Ok(())
+    }
+
+    /// Ends if a shard cannot go on.
+    pub(super) async fn fail(&mut self, health: &Health) -> anyhow::Error {
+        if let Err(why) = self.loaded(health).await {
+            return why;
+        }
+        match self.reports.recv().await {
+            Some(Report::Failed(why)) => why,
+            Some(Report::Loaded) => unreachable!("a shard loads once"),
+            None => anyhow::anyhow!("the shards ended"),
+        }
+    }
+
+    /// Waits until all have stopped: they must have been told to.
+    pub(crate) fn join(self) {
+        for thread in self.threads {
+            // A shard's panic has taken the process down before anybody could join it.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn supervise(mut shard: Shard, owned: Vec<Owned>, reporter: &mpsc::UnboundedSender<Report>) {
+    let run = || -> anyhow::Result<()> {
+        shard.load(owned)?;
+        // The server is gone if it cannot hear this.
+        let _ = reporter.send(Report::Loaded);
+        shard.serve();
+        Ok(())
+    };
+    match catch_unwind(AssertUnwindSafe(run)) {
+        Ok(Ok(())) => {}
+        Ok(Err(why)) => drop(reporter.send(Report::Failed(why))),
+        Err(_) => {
+            // The coordinator broke a promise of its own: nothing it says from here on can be trusted, and what it
+            // said before is in the store.
+            tracing::error!("a shard panicked: the process ends, and a restart goes on from the store");
+            std::process::abort();
+        }
+    }
+}

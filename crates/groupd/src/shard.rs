@@ -1,0 +1,211 @@
+//! THE loop: one thread, one coordinator, one reading of the clock a turn.
+//!
+//! A turn takes what is in the inbox (up to [`TURN`] messages), lets the coordinator expire and handle, and carries
+//! out what it says: answers to connections, writes to the store, events to the log. Then the shard sleeps until the
+//! next message or exactly the next deadline. Byte layouts and error codes are not known here.
+//!
+//! A shard that panics has a coordinator whose state cannot be trusted: it takes the process down. What was
+//! acknowledged is in the store, so that a restart goes on from there; going on without it would not.
+
+mod fetches;
+mod inbox;
+mod routing;
+
+use anyhow::Context;
+use coordinator::Coordinator;
+use coordinator::ids::{OffsetsPartition, OwnerEpoch};
+use coordinator::messages::{Input, Output, Response};
+use crossbeam_channel::RecvTimeoutError;
+use hashbrown::HashMap;
+use purgatory::{Clock, SystemClock, Timestamp};
+use tokio::sync::oneshot;
+
+use crate::events_log::EventsLog;
+use crate::store::{PartitionReader, StoreHandle};
+use fetches::Fetches;
+use inbox::Outlet;
+
+pub(crate) use fetches::Fetch;
+pub(crate) use inbox::{Answer, Inbox, Message, NoAnswer};
+pub(crate) use routing::{Shards, shard_of};
+
+/// Messages handled in one turn, at most: what they want written goes to the store together.
+const TURN: usize = 256;
+/// How long a stopping shard waits for writes that are on their way, ms.
+const STOP_WAIT_MS: u64 = 5_000;
+
+/// A partition to be owned, and what is kept for it.
+#[derive(Debug)]
+pub(crate) struct Owned {
+    pub(crate) partition: OffsetsPartition,
+    pub(crate) epoch: OwnerEpoch,
+    pub(crate) records: PartitionReader,
+}
+
+/// The single owner of some partitions' groups.
+pub(crate) struct Shard {
+    coordinator: Coordinator,
+    outlet: Outlet,
+    store: StoreHandle,
+    clock: SystemClock,
+    /// The way back to each client that waits for the coordinator, by the number of its token.
+    open: HashMap<u64, oneshot::Sender<Response>, foldhash::fast::RandomState>,
+    fetches: Fetches,
+    events: EventsLog,
+    owned: Vec<(OffsetsPartition, OwnerEpoch)>,
+    /// Writes whose outcome is not known yet.
+    writes: usize,
+    /// Told to stop; until then at most.
+    stopping: Option<Timestamp>,
+}
+
+impl Shard {
+    /// A shard that owns nothing yet.
+    pub(crate) fn new(
+        coordinator: Coordinator,
+        outlet: Outlet,
+        store: StoreHandle,
+        clock: SystemClock,
+    ) -> Self {
+        Self {
+            coordinator,
+            outlet,
+            store,
+            clock,
+            open: HashMap::default(),
+            fetches: Fetches::new(clock.now()),
+            events: EventsLog::default(),
+            owned: Vec::new(),
+            writes: 0,
+            stopping: None,
+        }
+    }
+
+    /// Loads what it is to own. Clients are served meanwhile: those of a partition that is still loading are told
+    /// so.
+    ///
+    /// # Errors
+    ///
+    /// What kept a partition from being loaded.
+    pub(crate) fn load(&mut self, owned: Vec<Owned>) -> anyhow::Result<()> {
+        let now = self.clock.now();
+        for Owned { partition, epoch, .. } in &owned {
+            self.owned.push((*partition, *epoch));
+            self.coordinator.handle(now, Input::BeginLoad(*partition, *epoch));
+        }
+        for Owned { partition, records, .. } in owned {
+            for chunk in records {
+                let chunk =
+                    chunk.with_context(|| format!("offsets partition {} cannot be loaded", partition.0))?;
+                self.coordinator.handle(self.clock.now(), Input::Load(partition, chunk));
+                self.turn(None);
+            }
+            self.coordinator.handle(self.clock.now(), Input::FinishLoad(partition));
+        }
+        self.turn(None);
+        Ok(())
+    }
+
+    /// Serves until told to stop, then answers what is parked.
+    pub(crate) fn serve(&mut self) {
+        while !self.is_done() {
+            let first = self.sleep();
+            self.turn(first);
+        }
+        self.stop();
+    }
+
+    /// Waits for a message or the next deadline.
+    fn sleep(&self) -> Option<Message> {
+        let deadline = [self.coordinator.next_deadline(), self.fetches.next_deadline(), self.stopping];
+        let Some(deadline) = deadline.into_iter().flatten().min() else {
+            return self.outlet.messages.recv().ok();
+        };
+        match self.outlet.messages.recv_timeout(self.clock.until(deadline)) {
+            Ok(message) => Some(message),
+            Err(RecvTimeoutError::Timeout) => None,
+            Err(RecvTimeoutError::Disconnected) => unreachable!("the store's inbox is a sender"),
+        }
+    }
+
+    /// One turn, which begins with `first`.
+    fn turn(&mut self, first: Option<Message>) {
+        let now = self.clock.now();
+        // What is due comes before what came in.
+        self.coordinator.expire(now);
+        self.fetches.expire(now);
+        let mut next = first;
+        let mut permits = 0;
+        for _ in 0..TURN {
+            let Some(message) = next.take().or_else(|| self.outlet.messages.try_recv().ok()) else { break };
+            permits += usize::from(message.holds_permit());
+            self.handle(now, message);
+        }
+        self.outlet.make_room(permits);
+        self.carry_out();
+    }
+
+    fn handle(&mut self, now: Timestamp, message: Message) {
+        match message {
+            Message::Ask(token, request, reply) => {
+                self.open.insert(token.number(), reply);
+                self.coordinator.handle(now, Input::Request(token, request));
+            }
+            Message::Fetch(number, fetch, reply) => self.fetches.park(now, number, fetch, reply),
+            Message::Abandon(number) => {
+                if self.open.remove(&number).is_some() {
+                    self.coordinator.handle(now, Input::Abandon(number));
+                }
+                self.fetches.abandon(number);
+            }
+            Message::Stored(id, outcome) => {
+                self.writes -= 1;
+                self.coordinator.handle(now, Input::Stored(id, outcome));
+            }
+            Message::TopicPartitionsDeleted(partitions) => {
+                for partition in &partitions {
+                    self.fetches.topic_deleted(&partition.topic);
+                }
+                self.coordinator.handle(now, Input::TopicPartitionsDeleted(partitions));
+            }
+            Message::Stop => self.stopping = Some(now.saturating_add(STOP_WAIT_MS)),
+        }
+    }
+
+    /// Does what the coordinator says.
+    fn carry_out(&mut self) {
+        while let Some(output) = self.coordinator.poll_output() {
+            match output {
+                Output::Respond(token, response) => {
+                    // No longer open: its client went away, and its Abandon has been handled.
+                    if let Some(reply) = self.open.remove(&token.number()) {
+                        // Refused by a client that goes away: its Abandon is on the way.
+                        let _ = reply.send(response);
+                    }
+                }
+                // Its client asked again, elsewhere: it gets no answer, and its connection ends.
+                Output::Superseded(token) => drop(self.open.remove(&token.number())),
+                Output::Store(write) => {
+                    self.writes += 1;
+                    self.store.store(&write);
+                }
+                Output::Event(event) => self.events.record(&event),
+            }
+        }
+    }
+
+    /// Whether the shard was told to stop, and need not wait for the store any more.
+    fn is_done(&self) -> bool {
+        self.stopping.is_some_and(|until| self.writes == 0 || until <= self.clock.now())
+    }
+
+    /// Answers what is parked: groups by giving up their partitions, fetches with no records.
+    fn stop(&mut self) {
+        let now = self.clock.now();
+        for (partition, OwnerEpoch(epoch)) in std::mem::take(&mut self.owned) {
+            self.coordinator.handle(now, Input::Unload(partition, OwnerEpoch(epoch.saturating_add(1))));
+        }
+        self.fetches.finish();
+        self.carry_out();
+    }
+}

@@ -1,0 +1,153 @@
+//! The way into a shard: a bounded inbox, and the answer to each request as a future.
+//!
+//! Bounded by permits rather than by the channel: a connection waits (asynchronously) for a permit before it
+//! sends, and the shard gives permits back as it takes messages out. What the shard owes itself (the end of a
+//! write, an abandoned request) needs no permit: there is at most one of each per request already let in.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use coordinator::ids::TopicPartition;
+use coordinator::messages::{Request, Response, StoreError, StoreId, Token};
+use crossbeam_channel::{Receiver, Sender};
+use tokio::sync::{Semaphore, oneshot};
+
+use super::fetches::Fetch;
+use crate::store::Stored;
+
+/// Requests that wait in one shard's inbox, at most. A turn takes up to [`super::TURN`] of them.
+const INBOX: usize = 4096;
+
+/// What a shard is told.
+#[derive(Debug)]
+pub(crate) enum Message {
+    /// A client asks the coordinator.
+    Ask(Token, Request, oneshot::Sender<Response>),
+    /// A client waits for records that will not come: it is answered when its patience ends.
+    Fetch(u64, Fetch, oneshot::Sender<()>),
+    /// The client behind this token number is gone.
+    Abandon(u64),
+    /// A write ended.
+    Stored(StoreId, Result<(), StoreError>),
+    /// These partitions are no more.
+    TopicPartitionsDeleted(Vec<TopicPartition>),
+    /// Answer all that is parked, then end.
+    Stop,
+}
+
+impl Message {
+    /// Whether the sender had to get a permit first.
+    pub(crate) fn holds_permit(&self) -> bool {
+        match self {
+            Self::Ask(..) | Self::Fetch(..) => true,
+            Self::Abandon(_) | Self::Stored(..) | Self::TopicPartitionsDeleted(_) | Self::Stop => false,
+        }
+    }
+}
+
+impl crate::store::commit::Inbox for Inbox {
+    fn stored(&self, stored: Stored) {
+        self.send(Message::Stored(stored.id, stored.result));
+    }
+}
+
+/// One shard's inbox, for all who send to it.
+#[derive(Clone, Debug)]
+pub(crate) struct Inbox {
+    sender: Sender<Message>,
+    room: Arc<Semaphore>,
+}
+
+/// The shard's own end.
+#[derive(Debug)]
+pub(crate) struct Outlet {
+    pub(crate) messages: Receiver<Message>,
+    room: Arc<Semaphore>,
+}
+
+impl Outlet {
+    /// `taken` permits go back.
+    pub(crate) fn make_room(&self, taken: usize) {
+        if taken > 0 {
+            self.room.add_permits(taken);
+        }
+    }
+}
+
+impl Inbox {
+    /// An inbox and its other end.
+    pub(crate) fn new() -> (Self, Outlet) {
+        let (sender, messages) = crossbeam_channel::unbounded();
+        let room = Arc::new(Semaphore::new(INBOX));
+        (Self { sender, room: Arc::clone(&room) }, Outlet { messages, room })
+    }
+
+    /// Puts `request` into the inbox, waiting for room; the answer is awaited with what this returns.
+    pub(crate) async fn ask(&self, number: u64, request: Request) -> Answer<Response> {
+        self.take_room().await;
+        let (reply, receiver) = oneshot::channel();
+        self.send(Message::Ask(Token::new(number), request, reply));
+        Answer::new(number, self.clone(), receiver)
+    }
+
+    /// Parks a fetch, waiting for room in the inbox.
+    pub(crate) async fn fetch(&self, number: u64, fetch: Fetch) -> Answer<()> {
+        self.take_room().await;
+        let (reply, receiver) = oneshot::channel();
+        self.send(Message::Fetch(number, fetch, reply));
+        Answer::new(number, self.clone(), receiver)
+    }
+
+    /// Sends without a permit. A shard that has ended hears nothing: its senders' answers are dropped with the
+    /// message, which is how they learn of it.
+    pub(crate) fn send(&self, message: Message) {
+        drop(self.sender.send(message));
+    }
+
+    async fn take_room(&self) {
+        let permit = self.room.acquire().await.expect("invariant: the semaphore is never closed");
+        permit.forget();
+    }
+}
+
+/// The shard ended, or will not answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct NoAnswer;
+
+/// An answer to come. Dropped before it came, it tells the shard that nobody waits.
+#[derive(Debug)]
+pub(crate) struct Answer<T> {
+    number: u64,
+    inbox: Inbox,
+    receiver: Option<oneshot::Receiver<T>>,
+}
+
+impl<T> Answer<T> {
+    fn new(number: u64, inbox: Inbox, receiver: oneshot::Receiver<T>) -> Self {
+        Self { number, inbox, receiver: Some(receiver) }
+    }
+}
+
+impl<T> Future for Answer<T> {
+    type Output = Result<T, NoAnswer>;
+
+    /// # Panics
+    ///
+    /// When polled again after it was ready.
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let receiver = self.receiver.as_mut().expect("invariant: an answer is taken once");
+        let outcome = std::task::ready!(Pin::new(receiver).poll(cx));
+        self.receiver = None;
+        Poll::Ready(outcome.map_err(|_| NoAnswer))
+    }
+}
+
+impl<T> Drop for Answer<T> {
+    fn drop(&mut self) {
+        if self.receiver.is_some() {
+            self.inbox.send(Message::Abandon(self.number));
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! DeleteGroups, versions 0 to 2: one question to the coordinator per group.
+
+use coordinator::ids::GroupId;
+use coordinator::messages::{DeleteGroups, DeleteGroupsResponse, Request};
+use kafka_wire::WireError;
+
+use super::errors;
+
+pub(super) fn decode(version: i16, body: &[u8]) -> Result<Vec<(GroupId, Request)>, WireError> {
+    let request = kafka_wire::DeleteGroupsRequest::decode(version, body)?;
+    let question = |name: &&str| {
+        let group = GroupId::new(*name);
+        (group.clone(), Request::DeleteGroups(DeleteGroups { groups: vec![group] }))
+    };
+    Ok(request.groups_names.iter().map(question).collect())
+}
+
+pub(super) fn encode(
+    answers: &[DeleteGroupsResponse],
+    version: i16,
+    out: &mut Vec<u8>,
+) -> Result<(), WireError> {
+    let results = answers.iter().flat_map(|answer| &answer.results).map(|(group, error)| {
+        kafka_wire::DeletableGroupResult { group_id: group.as_str(), error_code: errors::code(*error) }
+    });
+    kafka_wire::DeleteGroupsResponse { throttle_time_ms: 0, results: results.collect() }.encode(version, out)
+}
