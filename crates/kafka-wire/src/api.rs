@@ -17,8 +17,10 @@ macro_rules! apis {
         #[repr(i16)]
         pub enum ApiKey {
             $(
-                #[doc = concat!("Key ", $key, ", versions `", stringify!($versions), "`: [`", stringify!($request),
-                    "`], [`", stringify!($response), "`].")]
+                #[doc = concat!(
+                    "Key ", $key, ", versions `", stringify!($versions), "`: [`", stringify!($request), "`], [`",
+                    stringify!($response), "`]."
+                )]
                 $api = $key,
             )+
         }

@@ -114,21 +114,21 @@ macro_rules! message {
             const SCHEMA: $crate::schema::Schema = <Self as $crate::field::Structure>::SCHEMA;
 
             fn decode(version: i16, body: &'a [u8]) -> Result<Self, $crate::error::WireError> {
-                $crate::message::decode(&Self::__VERSIONS, version, body)
+                $crate::message::decode(&Self::RANGE, version, body)
             }
 
             fn encode(&self, version: i16, out: &mut Vec<u8>) -> Result<(), $crate::error::WireError> {
-                $crate::message::encode(self, &Self::__VERSIONS, version, out)
+                $crate::message::encode(self, &Self::RANGE, version, out)
             }
         }
 
         impl $(<$life>)? $name $(<$life>)? {
-            const __VERSIONS: $crate::message::Versions =
+            pub(crate) const RANGE: $crate::message::Versions =
                 $crate::message::Versions { supported: $versions, flexible_from: $flexible };
             /// The oldest version of it.
-            pub const MIN_VERSION: i16 = *Self::__VERSIONS.supported.start();
+            pub const MIN_VERSION: i16 = *Self::RANGE.supported.start();
             /// The newest version of it.
-            pub const MAX_VERSION: i16 = *Self::__VERSIONS.supported.end();
+            pub const MAX_VERSION: i16 = *Self::RANGE.supported.end();
 
             /// Reads a whole body of this version: see [`Message::decode`](crate::Message::decode).
             ///

@@ -6,9 +6,9 @@ use crate::field::{Field, Version};
 /// A decoded message never holds more than this many bytes of heap per byte of its body, plus
 /// [`MEMORY_ALLOWANCE`].
 ///
-/// Strings and bytes are borrowed, so only arrays take memory. A `Vec` of 16-byte `&str` read from empty
-/// strings of one byte each just fits; what is refused is a frame of nothing but empty structures, which no
-/// client sends.
+/// Strings and bytes are borrowed, so only arrays take memory. A list of strings of one letter each fits;
+/// what is refused, as [`Fault::OverBudget`], is a frame of nothing but empty strings or empty structures,
+/// which no client sends.
 pub const MEMORY_PER_BYTE: usize = 16;
 
 /// What a message of any size may take on top of [`MEMORY_PER_BYTE`], in bytes: a small frame that is dense

@@ -16,7 +16,8 @@ macro_rules! structures {
             $(
                 $(#[$field_meta:meta])*
                 $field:ident: $type:ty $(= $default:expr)? => $versions:expr
-                    $(, nullable $nullable:expr)? $(, tag $tag:literal)? $(, ignorable $($_ignorable:literal)?)?;
+                    $(, nullable $nullable:expr)? $(, tag $tag:literal)?
+                    $(, ignorable $($_ignorable:literal)?)?;
             )*
         }
     )+) => { $(
@@ -68,7 +69,9 @@ macro_rules! structures {
             ) -> Result<Self, $crate::error::Fault> {
                 let mut this = Self::default();
                 $(
-                    if const { $crate::structure::option!($($tag)?).is_none() } && ($versions).contains(&version.number) {
+                    if const { $crate::structure::option!($($tag)?).is_none() }
+                        && ($versions).contains(&version.number)
+                    {
                         let nullable = $crate::structure::any_of!(version.number $(, $nullable)?);
                         this.$field = $crate::field::Field::read(reader, version, nullable)
                             .map_err(|fault| fault.named(stringify!($field)))?;

@@ -1,5 +1,6 @@
 //! groupd from outside: settings, a real socket, a real client's bytes.
 mod admin;
+mod docs;
 mod settings;
 mod store;
 mod telemetry;

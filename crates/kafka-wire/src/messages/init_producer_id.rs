@@ -11,7 +11,7 @@ structures! {
         transaction_timeout_ms: i32 => 0..;
         producer_id: i64 = -1 => 3..;
         producer_epoch: i16 = -1 => 3..;
-        enable2_pc: bool => 6..;
+        enable_2_pc: bool => 6..;
         keep_prepared_txn: bool => 6..;
     }
 

@@ -1,0 +1,94 @@
+"""The clients under test: how each program is started and what it is known not to do."""
+
+import os
+import shutil
+from dataclasses import dataclass, field
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parents[1]
+CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "groupd-clients"
+
+JAVA = ["java", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xmx192m", "-cp"]
+JAVA_PATH = f"{CACHE}/java/classes:{CACHE}/java/jars/*"
+
+
+@dataclass
+class Client:
+    name: str
+    language: str
+    member: list[str]
+    admin: list[str] | None = None
+    # What to have on the machine for it, beyond what the installer brings.
+    needs: str = ""
+    environment: dict[str, str] = field(default_factory=dict)
+    # Why it has no check of static members, if it has none.
+    no_static: str = ""
+    # Why a fenced member cannot say so.
+    no_fenced: str = ""
+    # Why a static member that is closed makes a rebalance, if it does.
+    static_leaves: str = ""
+    # Its own commits cannot be ordered: the driver commits, the client tells where it goes on reading.
+    commits: bool = True
+    # It forms the group anew by itself when its connection breaks.
+    rejoins: str = ""
+
+    def arguments(self, command, server, group="", topic="", instance=None, session=6):
+        extra = ["--instance", instance] if instance else []
+        return [*command, "--bootstrap", server.bootstrap, "--group", group, "--topic", topic,
+                "--session-ms", str(session * 1000), "--heartbeat-ms", "1000", *extra]  # fmt: skip
+
+
+def python(program):
+    return [str(CACHE / "python" / "bin" / "python"), "-u", str(HERE / "python" / program)]
+
+
+def node(program):
+    return ["node", str(CACHE / "node" / program)]
+
+
+def go(program):
+    return [str(CACHE / "go" / program)]
+
+
+CLIENTS = [
+    Client("kcat", "kcat", [*python("kcat_member.py")], needs="kcat", commits=False),
+    Client("confluent-kafka", "python", python("confluent_member.py"), python("confluent_admin.py"), "python3"),
+    Client("kafka-python", "python", python("kafka_python_member.py"), python("kafka_python_admin.py"), "python3"),
+    Client(
+        "aiokafka",
+        "python",
+        python("aiokafka_member.py"),
+        needs="python3",
+        no_fenced="it heartbeats by version 1, which has no instance id",
+    ),
+    Client(
+        "kafkajs",
+        "node",
+        node("kafkajs_member.mjs"),
+        node("kafkajs_admin.mjs"),
+        needs="node",
+        no_static="kafkajs has no group.instance.id",
+    ),
+    Client(
+        "platformatic",
+        "node",
+        node("platformatic_member.mjs"),
+        node("platformatic_admin.mjs"),
+        needs="node",
+        static_leaves="its close sends LeaveGroup for a static member too",
+    ),
+    Client("java", "java", [*JAVA, JAVA_PATH, "Member"], [*JAVA, JAVA_PATH, "Admin"], needs="java"),
+    Client("franz-go", "go", go("franz"), [*go("franz"), "--admin"], needs="go"),
+    Client("sarama", "go", go("sarama"), [*go("sarama"), "--admin"], needs="go"),
+]
+
+CONSUMER_GROUPS_TOOL = [*JAVA, JAVA_PATH, "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand"]
+
+
+def missing(client):
+    """What the machine lacks for this client, or None."""
+    if not shutil.which(client.needs):
+        return client.needs
+    program = client.member[0]
+    installed = shutil.which(program) and (CACHE / "installed" / client.language).exists()
+    return None if installed else f"an installed {client.language} client"
