@@ -37,6 +37,8 @@ pub use shared::{
     Cancellation, DelayedOperation, Driver, Exit, Exits, Options, Refused, SharedId, SharedPurgatory,
     SharedStats, Wait,
 };
+#[cfg(all(feature = "shared", shuttle))]
+pub use sync::{Fault, plant};
 pub use timestamp::Timestamp;
 pub use wheel::{Expired, TimerId, TimingWheel};
 

@@ -39,13 +39,22 @@ use options::Counts;
 use shard::Shard;
 
 /// What waits in a [`SharedPurgatory`], and how it is known that it need not wait any longer.
-pub trait DelayedOperation: Send + 'static {
+pub trait DelayedOperation: Plantable + Send + 'static {
     /// Whether the operation can complete now.
     ///
     /// Called with no lock of the purgatory held, by one thread at a time, and never again once it said `true`. It may
     /// submit, trigger and cancel. If it panics, the operation leaves with [`Cause::Panicked`]; no other is touched.
     fn is_ready(&mut self) -> bool;
 }
+
+/// Anything, except where schedules are explored: there operations can be copied, so that a planted fault can let one
+/// go twice. The language forbids it otherwise.
+#[cfg(not(shuttle))]
+pub trait Plantable {}
+#[cfg(not(shuttle))]
+impl<T> Plantable for T {}
+#[cfg(shuttle)]
+pub use Clone as Plantable;
 
 /// Names one operation of one [`SharedPurgatory`]. Once it has left the id is stale for good.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

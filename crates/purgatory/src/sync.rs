@@ -7,6 +7,39 @@ pub(crate) use parking_lot::{Condvar, Mutex, MutexGuard};
 #[cfg(not(shuttle))]
 pub(crate) use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
+/// A fault that can be put into the library, to show that its tests notice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(shuttle), expect(unreachable_pub, reason = "exported only where schedules are explored"))]
+pub enum Fault {
+    /// An operation stays where it is while a thread examines it, so that two can let it go.
+    DoubleCompletion,
+    /// A trigger that meets an operation in another thread's hands leaves no note.
+    LostTrigger,
+    /// The driver's lock is taken after the bound was read.
+    LostWakeUp,
+}
+
+#[cfg(shuttle)]
+thread_local! {
+    static PLANTED: std::cell::Cell<Option<Fault>> = const { std::cell::Cell::new(None) };
+}
+
+/// Puts a fault into everything that this test does: explored threads share the test's own thread.
+#[cfg(shuttle)]
+pub fn plant(fault: Fault) {
+    PLANTED.set(Some(fault));
+}
+
+#[cfg(shuttle)]
+pub(crate) fn planted(fault: Fault) -> bool {
+    PLANTED.get() == Some(fault)
+}
+
+#[cfg(not(shuttle))]
+pub(crate) const fn planted(_: Fault) -> bool {
+    false
+}
+
 #[cfg(shuttle)]
 pub(crate) use explored::{AtomicU64, AtomicUsize, Condvar, Mutex, MutexGuard, Ordering};
 

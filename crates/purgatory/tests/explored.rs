@@ -1,14 +1,14 @@
 //! The shared purgatory under schedules that a model checker chooses, random and PCT.
 //!
-//! `RUSTFLAGS="--cfg shuttle" cargo test -p purgatory --test explored`; with `--cfg planted="…"` added, a fault is in
-//! the library and these tests must fail.
+//! `RUSTFLAGS="--cfg shuttle" cargo test -p purgatory --test explored`. The last tests plant a fault in the library and
+//! demand that the others fail.
 #![cfg(shuttle)]
 
 use std::sync::Arc;
 
 use purgatory::{
-    Cancellation, DelayedOperation, Driver, Exit, Options, SharedPurgatory, SimulatedClock, Submission,
-    Timestamp,
+    Cancellation, DelayedOperation, Driver, Exit, Fault, Options, SharedPurgatory, SimulatedClock,
+    Submission, Timestamp, plant,
 };
 use shuttle::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use shuttle::thread;
@@ -88,7 +88,8 @@ fn it_leaves_once() {
     let world = world();
     let operation = Operation(Arc::clone(&world.flag));
     let deadline = Timestamp::from_ticks(10);
-    let Ok(Submission::Watched(id)) = world.purgatory.try_complete_else_watch(operation, [1, 2], deadline) else {
+    let Ok(Submission::Watched(id)) = world.purgatory.try_complete_else_watch(operation, [1, 2], deadline)
+    else {
         panic!("not ready yet");
     };
     world.flag.store(true, SeqCst);
@@ -191,4 +192,26 @@ fn waits() {
 #[test]
 fn shutdowns() {
     explore(shutdown_forgets_nobody);
+}
+
+/// Whether some explored schedule of the scenario fails with the fault in the library.
+fn caught(fault: Fault, scenario: fn()) -> bool {
+    plant(fault);
+    std::panic::catch_unwind(|| explore(scenario)).is_err()
+}
+
+#[test]
+fn a_planted_double_completion_is_caught() {
+    assert!(caught(Fault::DoubleCompletion, it_leaves_once));
+}
+
+#[test]
+fn a_planted_lost_trigger_is_caught() {
+    assert!(caught(Fault::LostTrigger, no_trigger_is_lost));
+    assert!(caught(Fault::LostTrigger, no_trigger_is_lost_to_an_examination));
+}
+
+#[test]
+fn a_planted_lost_wake_up_is_caught() {
+    assert!(caught(Fault::LostWakeUp, no_wake_up_is_lost));
 }

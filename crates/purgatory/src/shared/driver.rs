@@ -10,7 +10,7 @@ use std::thread::JoinHandle;
 
 use slab::Slab;
 
-use crate::sync::{Condvar, Mutex, MutexGuard};
+use crate::sync::{Condvar, Fault, Mutex, MutexGuard, planted};
 use crate::{Clock, SystemClock, TimerId, Timestamp, TimingWheel};
 
 /// At most this many due shards are taken per turn of the driver's lock.
@@ -134,16 +134,12 @@ impl Inner {
     }
 
     fn rearm(&self, seat: usize, driven: &dyn Driven) {
-        #[cfg(planted = "lost_wakeup")]
-        let early = driven.armed(self.state.lock().seats[seat].shard);
+        let early = planted(Fault::LostWakeUp).then(|| driven.armed(self.shard_of(seat)));
         let mut state = self.state.lock();
         let state = &mut *state;
         // A purgatory that is being dropped has given its seats back.
         let Some(taken) = state.seats.get_mut(seat) else { return };
-        #[cfg(not(planted = "lost_wakeup"))]
-        let bound = driven.armed(taken.shard);
-        #[cfg(planted = "lost_wakeup")]
-        let bound = early;
+        let bound = early.unwrap_or_else(|| driven.armed(taken.shard));
         if !taken.timer.is_some_and(|timer| state.due.rearm(timer, bound)) {
             taken.timer = Some(state.due.insert(bound, seat));
         }
@@ -151,6 +147,10 @@ impl Inner {
             state.sleeps_until = None;
             self.woken.notify_one();
         }
+    }
+
+    fn shard_of(&self, seat: usize) -> usize {
+        self.state.lock().seats.get(seat).map_or(0, |seat| seat.shard)
     }
 
     fn turn(&self) -> Option<Timestamp> {

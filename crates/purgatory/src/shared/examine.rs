@@ -5,13 +5,35 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use super::held::{Gone, Held};
 use super::shard::{Links, Shard, Slot};
 use super::{DelayedOperation, SharedId};
-use crate::Cause;
+use crate::sync::{Fault, planted};
+use crate::{Cause, TimingWheel};
 
 /// An operation in this thread's hands. Its slot says `Examined`.
 pub(crate) struct Claim<O> {
     pub(crate) id: SharedId,
     pub(crate) held: Held<O>,
     pub(crate) links: Links,
+}
+
+impl<O: DelayedOperation> Claim<O> {
+    /// Takes the operation in hand. If another thread has it, that one is told to look again.
+    pub(crate) fn take(wheel: &mut TimingWheel<Slot<Held<O>>>, id: SharedId) -> Option<Self> {
+        let slot = wheel.get_mut(id.timer)?;
+        if let Slot::Examined { again, .. } = slot {
+            *again |= !planted(Fault::LostTrigger);
+            return None;
+        }
+        #[cfg(shuttle)]
+        if planted(Fault::DoubleCompletion)
+            && let Slot::Parked(Held::Operation(operation), links) = slot
+        {
+            return Some(Self { id, held: Held::Operation(operation.clone()), links: links.clone() });
+        }
+        match std::mem::replace(slot, Slot::Examined { again: false, leaving: None }) {
+            Slot::Parked(held, links) => Some(Self { id, held, links }),
+            Slot::Examined { .. } => unreachable!("returned above"),
+        }
+    }
 }
 
 enum Finding {
@@ -70,7 +92,7 @@ fn examine<O: DelayedOperation>(mut claim: Claim<O>) -> (Claim<O>, Finding) {
     (claim, finding)
 }
 
-fn settle<H>(wheel: &mut crate::TimingWheel<Slot<H>>, id: SharedId, finding: &Finding) -> Verdict {
+fn settle<H>(wheel: &mut TimingWheel<Slot<H>>, id: SharedId, finding: &Finding) -> Verdict {
     let cause = match finding {
         Finding::Ready => Cause::Satisfied,
         Finding::Panicked => Cause::Panicked,
@@ -83,6 +105,7 @@ fn settle<H>(wheel: &mut crate::TimingWheel<Slot<H>>, id: SharedId, finding: &Fi
                 return Verdict::Again;
             }
             Some(Slot::Examined { .. }) => return Verdict::Park,
+            Some(Slot::Parked(..)) if planted(Fault::DoubleCompletion) => return Verdict::Park,
             Some(Slot::Parked(..)) => unreachable!("a slot is parked by who has it in hand"),
         },
     };

@@ -218,11 +218,7 @@ where
         let mut claims = Vec::with_capacity(ids.len());
         {
             let mut state = shard.lock();
-            for &id in ids {
-                if let Some((held, links)) = state.claim(id.timer) {
-                    claims.push(Claim { id, held, links });
-                }
-            }
+            claims.extend(ids.iter().filter_map(|&id| Claim::take(&mut state.wheel, id)));
         }
         let mut gone = Vec::new();
         let satisfied = settle_all(shard, claims, &mut gone);

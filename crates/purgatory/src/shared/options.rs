@@ -116,9 +116,10 @@ impl Counts {
     }
 
     pub(crate) fn left(&self, cause: Cause) {
-        self.pending.fetch_sub(1, Ordering::AcqRel);
-        self.gauge.decrement(1.0);
         self.count(cause);
+        self.gauge.decrement(1.0);
+        // Last: who sees that nothing waits also sees all that was counted.
+        self.pending.fetch_sub(1, Ordering::AcqRel);
     }
 
     pub(crate) fn late(&self, ticks: u64) {

@@ -55,7 +55,7 @@ pub(crate) struct Link {
 }
 
 /// The links of one operation; three fit without an allocation.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Links {
     first: [Option<Link>; 3],
     more: Vec<Link>,
@@ -140,24 +140,6 @@ impl<H, K: std::hash::Hash + Eq, S: std::hash::BuildHasher> ShardState<H, K, S> 
             next = self.watches.next(watch);
         }
         ids
-    }
-
-    /// Takes the operation in hand. If another thread has it, that one is told to look again.
-    pub(crate) fn claim(&mut self, id: TimerId) -> Option<(H, Links)> {
-        match self.wheel.get_mut(id)? {
-            Slot::Examined { again, .. } => {
-                // The planted fault forgets the note: the trigger is lost.
-                *again = !cfg!(planted = "lost_trigger");
-                None
-            }
-            slot @ Slot::Parked(..) => {
-                let examined = Slot::Examined { again: false, leaving: None };
-                match std::mem::replace(slot, examined) {
-                    Slot::Parked(held, links) => Some((held, links)),
-                    Slot::Examined { .. } => unreachable!("matched as parked above"),
-                }
-            }
-        }
     }
 
     /// Takes the operation out, or leaves word that it has to go.

@@ -5,5 +5,7 @@ mod purgatory;
 mod purgatory_model;
 #[cfg(not(shuttle))]
 mod shared;
+#[cfg(not(shuttle))]
+mod stress;
 mod wheel;
 mod wheel_model;
