@@ -1,1 +1,3 @@
 //! What the benchmarks share: timing, medians, checksums, tables.
+
+pub mod measure;

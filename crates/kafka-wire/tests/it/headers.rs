@@ -9,6 +9,7 @@ use kafka_wire::{
 
 use crate::golden::unhex;
 use crate::memory::{bound, peak_of};
+use crate::sample::Numbers;
 
 fn header(api_key: i16, api_version: i16, client_id: Option<&str>) -> RequestHeader<'_> {
     RequestHeader { api_key, api_version, correlation_id: 0x0102_0304, client_id }
@@ -122,4 +123,26 @@ fn a_client_id_that_cannot_be_written_leaves_nothing() {
     let error = header(12, 4, Some(&long)).encode(&mut out).unwrap_err();
     assert_eq!(error.to_string(), "RequestHeader v2: `client_id` is too long");
     assert_eq!(out, [1, 2, 3]);
+}
+
+#[test]
+fn noise_is_a_header_or_an_error() {
+    let mut numbers = Numbers(5);
+    let mut known = 0;
+    for _ in 0..20_000 {
+        let mut frame = written(&header(12, 4, Some("me")));
+        frame[1] = numbers.next().to_be_bytes()[0] & 0x4f;
+        frame[3] = numbers.next().to_be_bytes()[0] & 0x0f;
+        for _ in 0..numbers.below(4) {
+            let at = numbers.below(frame.len());
+            frame[at] = numbers.next().to_be_bytes()[0];
+        }
+        frame.truncate(numbers.below(2 * frame.len()));
+        let (result, peak) = peak_of(|| RequestHeader::decode(&frame).map(|(header, body)| (header, body.len())));
+        assert_eq!(peak, 0, "a header takes no memory");
+        known += usize::from(result.is_ok());
+        let (_, peak) = peak_of(|| ResponseHeader::decode(1, &frame).map(drop));
+        assert_eq!(peak, 0);
+    }
+    assert!((2_000..18_000).contains(&known), "{known}");
 }
