@@ -10,6 +10,7 @@
 //! [`Store::acquire`] raises the epoch, [`Store::load`] is a paged range read.
 
 pub mod commit;
+mod embedded;
 pub mod fold;
 pub mod layout;
 mod memory;
@@ -18,6 +19,10 @@ use coordinator::ids::{OffsetsPartition, OwnerEpoch};
 use coordinator::messages::{Record, StoreError};
 
 pub use commit::{CommitSettings, CommitThread, Inbox, StoreClient, StoreHandle, StoreStatus, Stored};
+pub use embedded::{
+    EmbeddedSettings, EmbeddedStore, FILES, FORMAT_VERSION, FoldingThread, LOCK_FILE, OpenError, SECTOR,
+    StoreFiles,
+};
 pub use memory::MemoryStore;
 
 use layout::{LayoutError, RawRecord};

@@ -10,8 +10,10 @@
 //! row     := entry{1..}      entry := 0 value | 1 producer:i64 value      value := len:varint bytes
 //! ```
 //!
-//! Folding a stretch of history again over rows that already hold it changes nothing, which is what lets a
-//! store fold in steps and crash between them.
+//! Folding a stretch of history again, or loading it, over rows that already hold some of it comes to the same,
+//! which is what lets a store fold in steps and crash between them. With one exception: a row in which a
+//! transaction waits that *began* in the stretch must not be seen before the whole stretch is folded, since an
+//! earlier end of the same producer's transaction would be taken for its own. [`waiting_in`] finds such rows.
 
 use coordinator::ids::OffsetsPartition;
 use coordinator::messages::TransactionOutcome;
@@ -118,6 +120,21 @@ pub fn unfold(key: &[u8], row: &[u8], out: &mut Vec<u8>) -> Result<(), StoreFail
     Ok(())
 }
 
+/// The transactions that wait in a row, as [`open_key`] names them.
+///
+/// # Errors
+/// [`LayoutError`], if the row is damaged.
+pub fn waiting_in(key: &[u8], row: &[u8]) -> Result<Vec<[u8; 12]>, LayoutError> {
+    let partition: [u8; 4] = Reader(key).array()?;
+    let mut waiting = Vec::new();
+    for entry in entries(row) {
+        if let Some(producer) = entry?.producer {
+            waiting.push(named(partition, producer));
+        }
+    }
+    Ok(waiting)
+}
+
 /// The bytes that all row keys of a partition start with.
 pub fn partition_prefix(partition: OffsetsPartition) -> [u8; 4] {
     ordered_i32(partition.0)
@@ -133,8 +150,12 @@ fn row_key(partition: OffsetsPartition, kind: RecordKind, key: &[u8]) -> Vec<u8>
 
 /// How [`Rows`] name a transaction: partition and producer.
 pub fn open_key(partition: OffsetsPartition, producer: [u8; 8]) -> [u8; 12] {
+    named(partition_prefix(partition), producer)
+}
+
+fn named(partition: [u8; 4], producer: [u8; 8]) -> [u8; 12] {
     let mut key = [0; 12];
-    key[..4].copy_from_slice(&partition_prefix(partition));
+    key[..4].copy_from_slice(&partition);
     key[4..].copy_from_slice(&producer);
     key
 }

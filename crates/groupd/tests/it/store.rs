@@ -2,6 +2,9 @@
 #![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
 
 mod commit;
+mod crash;
+mod directory;
+mod disk;
 mod fold;
 mod layout;
 mod model;

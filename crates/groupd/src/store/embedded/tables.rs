@@ -1,0 +1,143 @@
+//! What is kept in redb.
+
+use redb::{Database, ReadableDatabase, ReadableTable, StorageBackend, TableDefinition, TableError};
+use std::io;
+use std::sync::Arc;
+
+use coordinator::ids::{OffsetsPartition, OwnerEpoch};
+
+use super::{Epochs, FORMAT_VERSION};
+use crate::store::StoreFailure;
+
+/// Row key to row, as [`fold`](crate::store::fold) has them.
+pub(super) const ROWS: TableDefinition<'static, &[u8], &[u8]> = TableDefinition::new("rows");
+/// An open transaction's key, then the key of a row it waits in.
+pub(super) const OPEN: TableDefinition<'static, &[u8], ()> = TableDefinition::new("open");
+/// The epoch of each partition's owner.
+pub(super) const EPOCHS: TableDefinition<'static, i32, i32> = TableDefinition::new("epochs");
+/// The few numbers of [`Meta`].
+pub(super) const META: TableDefinition<'static, &str, u64> = TableDefinition::new("meta");
+
+const FORMAT: &str = "format";
+const STORE: &str = "store";
+const FOLDED: &str = "folded";
+const ROW_BYTES: &str = "row_bytes";
+
+/// What the store knows of itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Meta {
+    /// What checksums are seeded with.
+    pub(super) store: u64,
+    /// The last generation of a log that is folded; 0: none.
+    pub(super) folded: u64,
+    /// Bytes of keys and rows.
+    pub(super) row_bytes: u64,
+}
+
+/// The file of rows as redb wants it. Who else may use it is decided by the lock on the directory.
+#[derive(Debug)]
+pub(super) struct RowsFile(pub(super) Arc<dyn StorageBackend>);
+
+impl StorageBackend for RowsFile {
+    fn len(&self) -> io::Result<u64> {
+        self.0.len()
+    }
+
+    fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
+        self.0.read(offset, out)
+    }
+
+    fn set_len(&self, len: u64) -> io::Result<()> {
+        self.0.set_len(len)
+    }
+
+    fn sync_data(&self) -> io::Result<()> {
+        self.0.sync_data()
+    }
+
+    fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
+        self.0.write(offset, data)
+    }
+}
+
+/// Reads what the store knows of itself.
+pub(super) fn read_meta(database: &Database) -> Result<Meta, StoreFailure> {
+    let read = database.begin_read().map_err(redb_failure)?;
+    let table = match read.open_table(META) {
+        Ok(table) => table,
+        Err(TableError::TableDoesNotExist(_)) => {
+            return Err(StoreFailure::Damaged("the rows are not groupd's".to_owned()));
+        }
+        Err(error) => return Err(redb_failure(error)),
+    };
+    let number = |name: &str| -> Result<Option<u64>, StoreFailure> {
+        Ok(table.get(name).map_err(redb_failure)?.map(|guard| guard.value()))
+    };
+    let needed = |name: &str| {
+        number(name)?.ok_or_else(|| StoreFailure::Damaged(format!("the rows do not say their '{name}'")))
+    };
+    let format = needed(FORMAT)?;
+    if format > u64::from(FORMAT_VERSION) {
+        return Err(StoreFailure::Newer(format!("the rows have format version {format}")));
+    }
+    Ok(Meta { store: needed(STORE)?, folded: needed(FOLDED)?, row_bytes: needed(ROW_BYTES)? })
+}
+
+/// Makes all tables of a new store.
+pub(super) fn create(database: &Database, store: u64) -> Result<Meta, StoreFailure> {
+    let meta = Meta { store, folded: 0, row_bytes: 0 };
+    let mut write = database.begin_write().map_err(redb_failure)?;
+    write.set_quick_repair(true);
+    write.open_table(ROWS).map_err(redb_failure)?;
+    write.open_table(OPEN).map_err(redb_failure)?;
+    write.open_table(EPOCHS).map_err(redb_failure)?;
+    {
+        let mut table = write.open_table(META).map_err(redb_failure)?;
+        table.insert(FORMAT, u64::from(FORMAT_VERSION)).map_err(redb_failure)?;
+        table.insert(STORE, store).map_err(redb_failure)?;
+    }
+    write_progress(&write, &meta)?;
+    write.commit().map_err(redb_failure)?;
+    Ok(meta)
+}
+
+/// Writes how far folding is.
+pub(super) fn write_progress(write: &redb::WriteTransaction, meta: &Meta) -> Result<(), StoreFailure> {
+    let mut table = write.open_table(META).map_err(redb_failure)?;
+    table.insert(FOLDED, meta.folded).map_err(redb_failure)?;
+    table.insert(ROW_BYTES, meta.row_bytes).map_err(redb_failure)?;
+    Ok(())
+}
+
+/// Reads all epochs.
+pub(super) fn read_epochs(database: &Database) -> Result<Epochs, StoreFailure> {
+    let read = database.begin_read().map_err(redb_failure)?;
+    let table = read.open_table(EPOCHS).map_err(redb_failure)?;
+    let mut epochs = Epochs::default();
+    for entry in table.iter().map_err(redb_failure)? {
+        let (partition, epoch) = entry.map_err(redb_failure)?;
+        epochs.insert(OffsetsPartition(partition.value()), OwnerEpoch(epoch.value()));
+    }
+    Ok(epochs)
+}
+
+/// What a failing file means.
+#[expect(clippy::needless_pass_by_value, reason = "made for `map_err`")]
+pub(super) fn io_failure(error: io::Error) -> StoreFailure {
+    match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => StoreFailure::DiskFull,
+        _ => StoreFailure::Io(error.to_string()),
+    }
+}
+
+/// What a failing redb means.
+pub(super) fn redb_failure(error: impl Into<redb::Error>) -> StoreFailure {
+    match error.into() {
+        redb::Error::Io(error) => io_failure(error),
+        redb::Error::Corrupted(what) => StoreFailure::Damaged(what),
+        redb::Error::UpgradeRequired(version) => {
+            StoreFailure::Newer(format!("its rows are in redb's file format {version}"))
+        }
+        other => StoreFailure::Io(other.to_string()),
+    }
+}

@@ -1,0 +1,250 @@
+//! A simulated disk: files whose writes are lost, kept or torn in a crash until they are synced.
+
+use std::io;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use rand::{Rng, RngExt};
+use redb::StorageBackend;
+
+use groupd::store::{EmbeddedSettings, FoldingThread, SECTOR, StoreFiles};
+
+/// What a disk does at its `at`-th operation (a write, a change of length, a sync).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fault {
+    /// Power goes: this operation and all later ones fail, and what was not synced is anyone's guess.
+    Crash,
+    /// The operation fails, a write having written half; the next would work.
+    Error,
+    /// As [`Fault::Error`], because the disk is full.
+    Full,
+}
+
+/// A disk with files, shared by all of them.
+#[derive(Clone, Debug)]
+pub(super) struct Disk(Arc<Mutex<State>>);
+
+#[derive(Debug)]
+struct State {
+    files: Vec<FileState>,
+    operations: u64,
+    syncs: u64,
+    fault: Option<(u64, Fault)>,
+    crashed: bool,
+}
+
+#[derive(Clone, Debug, Default)]
+struct FileState {
+    /// What a reader sees.
+    seen: Vec<u8>,
+    /// What is certain to survive.
+    durable: Vec<u8>,
+    /// What was done since, in order.
+    unsynced: Vec<Change>,
+}
+
+#[derive(Clone, Debug)]
+enum Change {
+    Write(u64, Vec<u8>),
+    Length(u64),
+}
+
+impl Disk {
+    pub(super) fn new(files: usize) -> Self {
+        Self::with_files(vec![FileState::default(); files])
+    }
+
+    fn with_files(files: Vec<FileState>) -> Self {
+        Self(Arc::new(Mutex::new(State { files, operations: 0, syncs: 0, fault: None, crashed: false })))
+    }
+
+    /// Lets the `at`-th operation from now fail so. The first is 0.
+    pub(super) fn fail_at(&self, at: u64, fault: Fault) {
+        let mut state = self.0.lock();
+        state.fault = Some((state.operations + at, fault));
+    }
+
+    pub(super) fn operations(&self) -> u64 {
+        self.0.lock().operations
+    }
+
+    pub(super) fn syncs(&self) -> u64 {
+        self.0.lock().syncs
+    }
+
+    pub(super) fn has_crashed(&self) -> bool {
+        self.0.lock().crashed
+    }
+
+    /// The disk as it may be found after the power came back: of what was not synced, what `rng` leaves; each
+    /// sector of a write apart, in any order.
+    pub(super) fn after_crash(&self, rng: &mut impl Rng) -> Self {
+        let state = self.0.lock();
+        Self::with_files(state.files.iter().map(|file| file.survivor(rng)).collect())
+    }
+
+    /// The disk as another process finds it: all that was written is there.
+    pub(super) fn after_kill(&self) -> Self {
+        let keep = |file: &FileState| FileState { unsynced: file.unsynced.clone(), ..file.clone() };
+        Self::with_files(self.0.lock().files.iter().map(keep).collect())
+    }
+
+    /// Flips bits of a byte, everywhere.
+    pub(super) fn damage(&self, file: usize, at: usize, bits: u8) {
+        let file = &mut self.0.lock().files[file];
+        file.seen[at] ^= bits;
+        file.durable[at] ^= bits;
+    }
+
+    pub(super) fn contents(&self, file: usize) -> Vec<u8> {
+        self.0.lock().files[file].seen.clone()
+    }
+
+    pub(super) fn set_contents(&self, file: usize, bytes: &[u8]) {
+        let file = &mut self.0.lock().files[file];
+        *file = FileState { seen: bytes.to_vec(), durable: bytes.to_vec(), unsynced: Vec::new() };
+    }
+
+    pub(super) fn store_files(&self) -> StoreFiles {
+        let file =
+            |index| -> Arc<dyn StorageBackend> { Arc::new(SimulatedFile { disk: self.clone(), index }) };
+        StoreFiles { rows: file(0), logs: [file(1), file(2)], lock: None }
+    }
+}
+
+/// Small bounds, so that a small workload sees every path; and one thread, so that every run is the same.
+pub(super) fn small_settings() -> EmbeddedSettings {
+    EmbeddedSettings {
+        min_log: 4 * SECTOR,
+        max_log: 4 * SECTOR,
+        log_growth: 4 * SECTOR,
+        fold_step: 200,
+        cache: 1 << 20,
+        folding: FoldingThread::Callers,
+    }
+}
+
+impl FileState {
+    fn survivor(&self, rng: &mut impl Rng) -> Self {
+        let mut bytes = self.durable.clone();
+        let sector = usize::try_from(SECTOR).unwrap();
+        for change in &self.unsynced {
+            match change {
+                Change::Length(length) => {
+                    if rng.random() {
+                        bytes.resize(usize::try_from(*length).unwrap(), 0);
+                    }
+                }
+                Change::Write(at, data) => {
+                    let at = usize::try_from(*at).unwrap();
+                    // All or nothing too, not only a random part: those are the common cases.
+                    let mode = rng.random_range(0..4);
+                    for start in (0..data.len()).step_by(sector) {
+                        let piece = &data[start..data.len().min(start + sector)];
+                        if mode == 0 || (mode > 1 && rng.random()) {
+                            put(&mut bytes, at + start, piece);
+                        }
+                    }
+                }
+            }
+        }
+        Self { seen: bytes.clone(), durable: bytes, unsynced: Vec::new() }
+    }
+}
+
+fn put(bytes: &mut Vec<u8>, at: usize, data: &[u8]) {
+    if bytes.len() < at + data.len() {
+        bytes.resize(at + data.len(), 0);
+    }
+    bytes[at..at + data.len()].copy_from_slice(data);
+}
+
+impl State {
+    /// Counts an operation, and says whether it fails.
+    fn operate(&mut self) -> Option<Fault> {
+        if self.crashed {
+            return Some(Fault::Crash);
+        }
+        let now = self.operations;
+        self.operations += 1;
+        let fault = self.fault.and_then(|(at, fault)| (at == now).then_some(fault))?;
+        self.crashed = fault == Fault::Crash;
+        Some(fault)
+    }
+}
+
+fn error(fault: Fault) -> io::Error {
+    match fault {
+        Fault::Crash => io::Error::other("the power is gone"),
+        Fault::Error => io::Error::other("a bad sector"),
+        Fault::Full => io::ErrorKind::StorageFull.into(),
+    }
+}
+
+#[derive(Debug)]
+struct SimulatedFile {
+    disk: Disk,
+    index: usize,
+}
+
+impl StorageBackend for SimulatedFile {
+    fn len(&self) -> io::Result<u64> {
+        Ok(self.disk.0.lock().files[self.index].seen.len() as u64)
+    }
+
+    fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
+        let state = self.disk.0.lock();
+        let at = usize::try_from(offset).unwrap();
+        let bytes = state.files[self.index].seen.get(at..at + out.len());
+        out.copy_from_slice(bytes.ok_or(io::ErrorKind::UnexpectedEof)?);
+        Ok(())
+    }
+
+    fn set_len(&self, len: u64) -> io::Result<()> {
+        let mut state = self.disk.0.lock();
+        let fault = state.operate();
+        let file = &mut state.files[self.index];
+        if let Some(fault) = fault {
+            if fault == Fault::Crash {
+                file.unsynced.push(Change::Length(len));
+            }
+            return Err(error(fault));
+        }
+        file.seen.resize(usize::try_from(len).unwrap(), 0);
+        file.unsynced.push(Change::Length(len));
+        Ok(())
+    }
+
+    fn sync_data(&self) -> io::Result<()> {
+        let mut state = self.disk.0.lock();
+        state.syncs += 1;
+        let fault = state.operate();
+        let file = &mut state.files[self.index];
+        match fault {
+            None => {
+                file.durable.clone_from(&file.seen);
+                file.unsynced.clear();
+                Ok(())
+            }
+            Some(fault) => Err(error(fault)),
+        }
+    }
+
+    fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
+        let mut state = self.disk.0.lock();
+        let fault = state.operate();
+        let file = &mut state.files[self.index];
+        let written = match fault {
+            None => data,
+            // All of it was on its way.
+            Some(Fault::Crash) => {
+                file.unsynced.push(Change::Write(offset, data.to_vec()));
+                return Err(error(Fault::Crash));
+            }
+            Some(Fault::Error | Fault::Full) => &data[..data.len() / 2],
+        };
+        put(&mut file.seen, usize::try_from(offset).unwrap(), written);
+        file.unsynced.push(Change::Write(offset, written.to_vec()));
+        fault.map_or(Ok(()), |fault| Err(error(fault)))
+    }
+}
