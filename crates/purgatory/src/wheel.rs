@@ -49,21 +49,18 @@ pub struct Expired<T> {
 /// ```
 #[derive(Debug)]
 pub struct TimingWheel<T> {
-    schedule: Schedule,
-    /// By the index of the node.
-    values: Vec<Option<T>>,
+    schedule: Schedule<T>,
 }
 
 impl<T> TimingWheel<T> {
     /// An empty wheel whose time is `start`. Allocates nothing until the first timer comes.
     pub const fn new(start: Timestamp) -> Self {
-        Self { schedule: Schedule::new(start.ticks()), values: Vec::new() }
+        Self { schedule: Schedule::new(start.ticks()) }
     }
 
     /// Makes room for `additional` more timers.
     pub fn reserve(&mut self, additional: usize) {
         self.schedule.reserve(additional);
-        self.values.reserve((self.len() + additional).saturating_sub(self.values.len()));
     }
 
     /// Adds a timer. A `deadline` in the past is due at the next [`TimingWheel::expire_next`].
@@ -73,18 +70,13 @@ impl<T> TimingWheel<T> {
     /// If there are 2^27 timers already.
     #[inline]
     pub fn insert(&mut self, deadline: Timestamp, value: T) -> TimerId {
-        let id = self.schedule.arm(deadline.ticks());
-        match self.values.get_mut(id.index as usize) {
-            Some(place) => *place = Some(value),
-            None => self.values.push(Some(value)),
-        }
-        id
+        self.schedule.arm(deadline.ticks(), value)
     }
 
     /// Takes a timer out. `None` for a stale id.
     #[inline]
     pub fn remove(&mut self, id: TimerId) -> Option<T> {
-        if self.schedule.disarm(id) { self.take(id) } else { None }
+        self.schedule.disarm(id)
     }
 
     /// Gives a timer another deadline, earlier or later. `false` for a stale id.
@@ -96,15 +88,13 @@ impl<T> TimingWheel<T> {
     /// What waits under `id`. `None` for a stale id.
     #[inline]
     pub fn get(&self, id: TimerId) -> Option<&T> {
-        self.schedule.nodes().get(id)?;
-        self.values[id.index as usize].as_ref()
+        self.schedule.nodes().value(id)
     }
 
     /// What waits under `id`. `None` for a stale id.
     #[inline]
     pub fn get_mut(&mut self, id: TimerId) -> Option<&mut T> {
-        self.schedule.nodes().get(id)?;
-        self.values[id.index as usize].as_mut()
+        self.schedule.nodes_mut().value_mut(id)
     }
 
     /// The deadline last given to `id`. `None` for a stale id.
@@ -116,8 +106,7 @@ impl<T> TimingWheel<T> {
     /// Takes out the next timer with `deadline <= now`; `None` once no more are due.
     #[inline]
     pub fn expire_next(&mut self, now: Timestamp) -> Option<Expired<T>> {
-        let (id, deadline) = self.schedule.expire_next(now.ticks())?;
-        let value = self.take(id)?;
+        let (id, deadline, value) = self.schedule.expire_next(now.ticks())?;
         Some(Expired { id, deadline: Timestamp::from_ticks(deadline), value })
     }
 
@@ -143,7 +132,7 @@ impl<T> TimingWheel<T> {
 
     /// Bytes held for all timers, capacity included, what the values own excluded.
     pub fn bytes(&self) -> usize {
-        self.schedule.bytes() + self.values.capacity() * size_of::<Option<T>>()
+        self.schedule.bytes()
     }
 
     /// The latest tick handed out or passed.
@@ -166,13 +155,7 @@ impl<T> TimingWheel<T> {
 
     /// The timer whose id has this index, which is live.
     pub(crate) fn by_index(&self, index: u32) -> Option<(TimerId, &T)> {
-        let value = self.values.get(index as usize)?.as_ref()?;
-        Some((self.schedule.nodes().id(index), value))
-    }
-
-    #[inline]
-    fn take(&mut self, id: TimerId) -> Option<T> {
-        self.values[id.index as usize].take()
+        self.schedule.nodes().value_at(index)
     }
 }
 

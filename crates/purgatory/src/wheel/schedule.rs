@@ -1,4 +1,4 @@
-//! The wheel without what waits in it: nodes filed in slots, and the walk from slot to slot as time passes.
+//! How the wheel turns: nodes filed in slots, and the walk from slot to slot as time passes.
 //!
 //! A node's entry lies in a slot that begins no later than the node is due. Whenever a slot begins, its entries are
 //! looked at: those due now come out, the others are filed again, nearer to their deadline. Hence re-arming to later
@@ -14,11 +14,11 @@ use super::ring::{Place, Rings};
 const FEW: usize = 256;
 
 #[derive(Debug)]
-pub(super) struct Schedule {
+pub(super) struct Schedule<T> {
     now: u64,
     /// No slot begins before this.
     next_slot: u64,
-    nodes: Nodes,
+    nodes: Nodes<T>,
     rings: Rings,
     chunks: Chunks,
     /// Entries in all slots, leavings included.
@@ -33,7 +33,7 @@ pub(super) struct Schedule {
     due_done: usize,
 }
 
-impl Schedule {
+impl<T> Schedule<T> {
     pub(super) const fn new(now: u64) -> Self {
         Self {
             now,
@@ -51,8 +51,13 @@ impl Schedule {
     }
 
     #[inline]
-    pub(super) fn nodes(&self) -> &Nodes {
+    pub(super) fn nodes(&self) -> &Nodes<T> {
         &self.nodes
+    }
+
+    #[inline]
+    pub(super) fn nodes_mut(&mut self) -> &mut Nodes<T> {
+        &mut self.nodes
     }
 
     pub(super) fn reserve(&mut self, additional: usize) {
@@ -60,22 +65,18 @@ impl Schedule {
     }
 
     #[inline]
-    pub(super) fn arm(&mut self, deadline: u64) -> TimerId {
-        let id = self.nodes.acquire();
-        self.nodes.at_mut(id.index).set_deadline(deadline);
+    pub(super) fn arm(&mut self, deadline: u64, value: T) -> TimerId {
+        let id = self.nodes.acquire(deadline, value);
         self.file(id.index, deadline);
         id
     }
 
-    /// Frees the node. `false` for a stale id.
+    /// Frees the node. `None` for a stale id.
     #[inline]
-    pub(super) fn disarm(&mut self, id: TimerId) -> bool {
-        let live = self.nodes.get(id).is_some();
-        if live {
-            self.nodes.release(id.index);
-            self.left_behind();
-        }
-        live
+    pub(super) fn disarm(&mut self, id: TimerId) -> Option<T> {
+        let value = self.nodes.release(id)?;
+        self.left_behind();
+        Some(value)
     }
 
     #[inline]
@@ -91,12 +92,11 @@ impl Schedule {
 
     /// Takes out the next node due at `now`, and frees it. Moves the clock to `now` once there is none.
     #[inline]
-    pub(super) fn expire_next(&mut self, now: u64) -> Option<(TimerId, u64)> {
+    pub(super) fn expire_next(&mut self, now: u64) -> Option<(TimerId, u64, T)> {
         loop {
-            if let Some(id) = self.next_due() {
-                let deadline = self.nodes.at(id.index).deadline();
-                self.nodes.release(id.index);
-                return Some((id, deadline));
+            if let Some((id, deadline)) = self.next_due() {
+                let value = self.nodes.release(id)?;
+                return Some((id, deadline, value));
             }
             if !self.advance(now) {
                 return None;
@@ -109,7 +109,7 @@ impl Schedule {
     pub(super) fn collect_due(&mut self, now: u64, due: &mut Vec<TimerId>) {
         let before = due.len();
         loop {
-            while let Some(id) = self.next_due() {
+            while let Some((id, _)) = self.next_due() {
                 due.push(id);
             }
             if due.len() > before || !self.advance(now) {
@@ -146,7 +146,7 @@ impl Schedule {
             return;
         }
         let due = deadline.max(self.now);
-        let place = self.nodes.at(index).place();
+        let place = self.nodes.at_mut(index).place();
         if place == Place::NOWHERE {
             self.append(index, due);
         } else if place.start(self.now) <= due {
@@ -203,6 +203,7 @@ impl Schedule {
     /// Moves what a long slot held to shorter ones, now that it begins.
     fn file_anew(&mut self, mut queue: Queue, place: Place) {
         while let Some(chunk) = self.chunks.pop(&mut queue) {
+            self.nodes.touch(chunk.entries());
             for &entry in chunk.entries() {
                 self.entries -= 1;
                 self.file_entry_anew(entry, place);
@@ -226,7 +227,7 @@ impl Schedule {
 
     /// The next node due at this very tick, no longer filed.
     #[inline]
-    fn next_due(&mut self) -> Option<TimerId> {
+    fn next_due(&mut self) -> Option<(TimerId, u64)> {
         let place = Place::of(self.now, self.now);
         while let Some(chunk) = &self.due_chunk {
             let Some(&entry) = chunk.entries().get(self.due_done) else {
@@ -240,14 +241,14 @@ impl Schedule {
             if !node.is_filed_as(place, entry) {
                 continue;
             }
-            if node.is_live() && node.deadline() > self.now && node.deadline() < u64::MAX {
-                let deadline = node.deadline();
+            let deadline = node.deadline();
+            if !node.is_live() || deadline == u64::MAX {
+                node.unfile();
+            } else if deadline > self.now {
                 self.append(index, deadline);
-                continue;
-            }
-            node.unfile();
-            if node.is_live() && node.deadline() < u64::MAX {
-                return Some(self.nodes.id(index));
+            } else {
+                node.unfile();
+                return Some((node.id(index), deadline));
             }
         }
         None
@@ -256,6 +257,9 @@ impl Schedule {
     fn begin_due_chunk(&mut self) {
         self.due_chunk = self.chunks.pop(&mut self.due);
         self.due_done = 0;
+        if let Some(chunk) = &self.due_chunk {
+            self.nodes.touch(chunk.entries());
+        }
     }
 
     /// An entry may have been left behind. Every fourth time, if there are more than two entries a timer, one chunk is
