@@ -23,7 +23,10 @@ use tokio::sync::{Semaphore, watch};
 use crate::node::Node;
 use crate::settings::{Settings, StoreKind};
 use crate::shard::{Message, Owned, Shards, shard_of};
-use crate::store::{CATALOG_PARTITION, CommitSettings, CommitThread, MemoryStore, Store, StoreClient};
+use crate::store::{
+    CATALOG_PARTITION, CommitSettings, CommitThread, EmbeddedSettings, EmbeddedStore, MemoryStore, Store,
+    StoreClient,
+};
 use crate::telemetry::{self, Health, Metrics, Readiness};
 use crate::topics::{NewTopic, TopicCatalog, TopicIds};
 use shards::ShardThreads;
@@ -150,7 +153,10 @@ struct Kept {
 fn open_store(settings: &Settings) -> anyhow::Result<Box<dyn Store>> {
     match settings.store {
         StoreKind::Memory => Ok(Box::new(MemoryStore::new())),
-        StoreKind::Embedded => anyhow::bail!("the embedded store is not wired yet: use --store memory"),
+        StoreKind::Embedded => {
+            let (directory, seed) = (&settings.data_dir, random()?);
+            Ok(Box::new(EmbeddedStore::open_directory(directory, EmbeddedSettings::default(), seed)?))
+        }
     }
 }
 

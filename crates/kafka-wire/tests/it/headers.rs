@@ -138,7 +138,8 @@ fn noise_is_a_header_or_an_error() {
             frame[at] = numbers.next().to_be_bytes()[0];
         }
         frame.truncate(numbers.below(2 * frame.len()));
-        let (result, peak) = peak_of(|| RequestHeader::decode(&frame).map(|(header, body)| (header, body.len())));
+        let (result, peak) =
+            peak_of(|| RequestHeader::decode(&frame).map(|(header, body)| (header, body.len())));
         assert_eq!(peak, 0, "a header takes no memory");
         known += usize::from(result.is_ok());
         let (_, peak) = peak_of(|| ResponseHeader::decode(1, &frame).map(drop));
