@@ -148,9 +148,7 @@ impl<T> TimingWheel<T> {
 
     /// The ids of all timers, in no particular order.
     pub fn ids(&self) -> impl Iterator<Item = TimerId> + '_ {
-        let live =
-            |(index, value): (u32, &Option<T>)| value.as_ref().map(|_| self.schedule.nodes().id(index));
-        (0..).zip(&self.values).filter_map(live)
+        self.schedule.nodes().ids()
     }
 
     /// The timer whose id has this index, which is live.

@@ -162,6 +162,12 @@ impl<T> Nodes<T> {
         Some((TimerId { index, generation: slot.node.generation }, slot.value.as_ref()?))
     }
 
+    /// The ids of all live nodes.
+    pub(super) fn ids(&self) -> impl Iterator<Item = TimerId> + '_ {
+        let live = self.arena.iter().zip(0..).filter(|(slot, _)| slot.node.is_live());
+        live.map(|(slot, index)| slot.node.id(index))
+    }
+
     #[inline]
     pub(super) fn at_mut(&mut self, index: u32) -> &mut Node {
         &mut self.arena[index as usize].node
