@@ -229,13 +229,13 @@ fn read_elements<'a, T: Field<'a>>(
         return Err(Fault::Count { claimed: i64::try_from(count).unwrap_or(i64::MAX), left: reader.left() });
     }
     let first = count.min((reader.left() / size).max(FEW));
-    reader.charge(first * size)?;
+    reader.charge(first.saturating_mul(size))?;
     let mut elements = Vec::with_capacity(first);
     for _ in 0..first {
         elements.push(T::read(reader, version, false)?);
     }
     if first < count {
-        reader.charge(count * size)?;
+        reader.charge(count.saturating_mul(size))?;
         elements.reserve_exact(count - first);
         reader.refund(first * size);
         for _ in first..count {

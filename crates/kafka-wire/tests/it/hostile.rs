@@ -54,28 +54,21 @@ fn unknown_versions_are_refused() {
     }
 }
 
-/// Every encoding of a length that is wrong where only `left` bytes are left.
-fn wrong_lengths(length: &Length, left: usize) -> Vec<Vec<u8>> {
-    let claims =
-        |of: &[i64], wide: fn(i64) -> Vec<u8>| of.iter().map(|claim| wide(*claim)).collect::<Vec<_>>();
+/// Lengths that are wrong where only `left` bytes are left: the bytes, and the claim that they make.
+fn wrong_lengths(length: &Length, left: usize) -> Vec<(Vec<u8>, i64)> {
     let more = i64::try_from(left).unwrap() + 1;
     let (max, min) = (i64::from(i32::MAX), i64::from(i32::MIN));
-    match length.of {
-        _ if length.compact => {
-            let mut wrong =
-                claims(&[more, 1 << 20, max, max + 1], |claim| uvarint(u32::try_from(claim + 1).unwrap()));
-            wrong.push(vec![0xff; 5]);
-            wrong.push(vec![0x80; 300]);
-            wrong.push(vec![0xff, 0xff, 0xff, 0xff, 0x7f]);
-            wrong
-        }
-        Of::String => {
-            claims(&[more, 32767, -2, -32768], |claim| i16::try_from(claim).unwrap().to_be_bytes().to_vec())
-        }
-        Of::Bytes | Of::Array => claims(&[more, 1 << 20, max, -2, min], |claim| {
-            i32::try_from(claim).unwrap().to_be_bytes().to_vec()
-        }),
-    }
+    let bytes = |claim: &i64| match length.of {
+        _ if length.compact => uvarint(u32::try_from(claim + 1).unwrap()),
+        Of::String => i16::try_from(*claim).unwrap().to_be_bytes().to_vec(),
+        Of::Bytes | Of::Array => i32::try_from(*claim).unwrap().to_be_bytes().to_vec(),
+    };
+    let claims = match length.of {
+        _ if length.compact => vec![more, 1 << 20, max, max + 1, (1 << 32) - 2],
+        Of::String => vec![more, 32767, -2, -32768],
+        Of::Bytes | Of::Array => vec![more, 1 << 20, max, -2, min],
+    };
+    claims.iter().map(|claim| (bytes(claim), *claim)).collect()
 }
 
 #[test]
@@ -87,18 +80,42 @@ fn every_length_and_count_is_doubted() {
             for length in &sample.lengths {
                 let (before, rest) = sample.bytes.split_at(length.offset);
                 let rest = &rest[length.size..];
-                for wrong in wrong_lengths(length, rest.len()) {
-                    let body = [before, &wrong, rest].concat();
-                    refused(&entry, version, &body, &format!("{wrong:02x?} for {length:?}"));
-                    // The same with nothing behind it: a claim alone takes next to nothing.
-                    let body = [before, &wrong].concat();
-                    refused(&entry, version, &body, &format!("{wrong:02x?} at the end for {length:?}"));
+                for (wrong, claim) in wrong_lengths(length, rest.len()) {
+                    let left = rest.len();
+                    let fault = refused(&entry, version, &[before, &wrong, rest].concat(), "a wrong length");
+                    let expected = match length.of {
+                        _ if claim < 0 => Fault::Length(claim),
+                        Of::String if claim > 32767 => Fault::Length(claim),
+                        Of::Array => Fault::Count { claimed: claim, left },
+                        Of::String | Of::Bytes => {
+                            Fault::Truncated { needed: claim.try_into().unwrap(), left }
+                        }
+                    };
+                    assert_eq!(fault, expected, "{} v{version} {length:?}", entry.name);
+                    // A claim with nothing behind it.
+                    refused(&entry, version, &[before, &wrong].concat(), "a wrong length at the end");
                     tried += 1;
                 }
             }
         }
     }
     assert!(tried > 10_000, "{tried}");
+}
+
+#[test]
+fn every_compact_length_must_end() {
+    for entry in catalogue() {
+        for version in entry.versions.clone().filter(|version| entry.is_flexible(*version)) {
+            let sample = sample(&entry, version, Style::Filled, 7);
+            for length in &sample.lengths {
+                let (before, rest) = sample.bytes.split_at(length.offset);
+                for endless in [&[0x80; 300][..], &[0xff; 300], &[0xff, 0xff, 0xff, 0xff, 0x1f]] {
+                    let body = [before, endless, &rest[length.size..]].concat();
+                    assert_eq!(refused(&entry, version, &body, "a varint"), Fault::Varint);
+                }
+            }
+        }
+    }
 }
 
 #[test]
