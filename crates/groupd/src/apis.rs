@@ -9,6 +9,7 @@ mod find_coordinator;
 mod head;
 mod init_producer_id;
 mod list_offsets;
+mod measured;
 mod metadata;
 mod produce;
 mod topics;
@@ -22,8 +23,9 @@ use crate::shard::{Answer, Inbox};
 use crate::wire::{self, Asked, Decoded, GroupApi, Questions};
 pub(crate) use client::Client;
 pub(crate) use fetch::AskedFetch;
-use head::Opened;
-pub(crate) use head::{Api, Head, respond};
+use head::{Api, Opened};
+pub(crate) use head::{Head, respond};
+pub(crate) use measured::Measured;
 
 /// Groups that one request may name. Each is a question of its own to a coordinator.
 const MAX_GROUPS: usize = 100_000;
@@ -63,7 +65,7 @@ pub(crate) async fn begin(
         Opened::ApiVersionsTooNew(head) => {
             let mut out = Vec::new();
             respond(head, &mut out, api_versions::too_new).map_err(malformed(head))?;
-            return Ok(Some(Pending::ready(out)));
+            return Ok(Some(Pending::ready(head, out)));
         }
     };
     match group_api(head.api) {
@@ -129,7 +131,7 @@ async fn begin_own(
         | Api::OffsetDelete => unreachable!("a coordinator answers these"),
     };
     written.map_err(malformed(head))?;
-    Ok(Some(Pending::ready(out)))
+    Ok(Some(Pending::ready(head, out)))
 }
 
 fn group_api(api: Api) -> Option<GroupApi> {

@@ -17,6 +17,7 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
+use metrics::counter;
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 use tokio::sync::watch;
@@ -24,6 +25,7 @@ use tokio::time::Instant;
 
 use crate::apis::{self, Client, Refused};
 use crate::node::Node;
+use crate::telemetry::name;
 use frames::{FrameError, Frames};
 pub(crate) use pending::Pending;
 use pending::Unanswered;
@@ -50,6 +52,20 @@ enum Closed {
     Unanswered(#[from] Unanswered),
 }
 
+impl Closed {
+    /// A client that is gone is nothing to talk about; one that was sent away is.
+    fn report(&self, peer: SocketAddr) {
+        let reason = match self {
+            Self::Io(_) => return tracing::debug!(%peer, "connection lost: {self}"),
+            Self::Frame(_) | Self::Refused(_) => "frame",
+            Self::Idle => "idle",
+            Self::Unanswered(_) => "unanswered",
+        };
+        tracing::info!(%peer, "connection closed: {self}");
+        counter!(name::CONNECTIONS_CLOSED, "reason" => reason).increment(1);
+    }
+}
+
 /// Serves `stream`, connection number `id`, until it ends, the client does something unforgivable, or the server
 /// closes.
 pub(crate) async fn serve(
@@ -70,7 +86,7 @@ pub(crate) async fn serve(
         node,
     };
     if let Err(why) = connection.run(closing).await {
-        tracing::info!(%peer, "connection closed: {why}");
+        why.report(peer);
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use purgatory::Timestamp;
 
-use crate::apis::Client;
+use crate::apis::{Client, Measured};
 use crate::settings::{HostPort, Settings};
 use crate::shard::Shards;
 use crate::topics::TopicCatalog;
@@ -27,6 +27,7 @@ pub(crate) struct Node {
     pub(crate) auto_create: bool,
     /// `num.partitions`.
     pub(crate) default_partitions: i32,
+    pub(crate) measured: Measured,
     producer_ids: AtomicI64,
 }
 
@@ -63,6 +64,7 @@ impl Node {
             },
             auto_create: settings.auto_create_topics_enable,
             default_partitions: settings.num_partitions,
+            measured: Measured::new(),
             producer_ids: AtomicI64::new(first_producer),
         }
     }

@@ -4,6 +4,7 @@
 //! clients of a partition that still loads are told so. Stop: nothing new is read, each shard answers what it has
 //! parked once its writes are durable, connections write their last answers, and the store is closed.
 
+mod identity;
 mod listener;
 mod shards;
 
@@ -23,16 +24,16 @@ use tokio::sync::{Semaphore, watch};
 use crate::node::Node;
 use crate::settings::{Settings, StoreKind};
 use crate::shard::{Message, Owned, Shards, shard_of};
-use crate::store::{
-    CATALOG_PARTITION, CommitSettings, CommitThread, EmbeddedSettings, EmbeddedStore, MemoryStore, Store,
-    StoreClient,
-};
+use crate::store::{CATALOG_PARTITION, CommitSettings, CommitThread, EmbeddedSettings, EmbeddedStore, MemoryStore, Store, StoreClient};
 use crate::telemetry::{self, Health, Metrics, Readiness};
 use crate::topics::{NewTopic, TopicCatalog, TopicIds};
 use shards::ShardThreads;
 
 /// How long connections may take to write their last answers.
 const LAST_ANSWERS: Duration = Duration::from_secs(5);
+
+/// How often it is looked whether the store has failed.
+const STORE_CHECK: Duration = Duration::from_secs(1);
 
 /// A running server. Dropped without [`Server::stop`] it leaves what is parked unanswered; nothing acknowledged is
 /// lost.
@@ -75,13 +76,14 @@ impl Server {
         let http = runtime.block_on(serve_http(settings, &health))?;
 
         let clock = SystemClock::unix_millis();
-        let commits = CommitThread::start(open_store(settings)?, CommitSettings::default())
+        let (store, cluster_id) = open_store(settings)?;
+        let commits = CommitThread::start(store, CommitSettings::default())
             .context("cannot start the store's thread")?;
         let kept = acquire(&commits, settings)?;
         let config = coordinator_config(settings);
         let (shards, inboxes) = ShardThreads::start(kept.owned, &config, &commits, clock)?;
         let routes = Shards::new(inboxes, config.partitioner);
-        let node = Arc::new(Node::new(settings, kept.cluster_id, kept.catalog, routes, clock.now()));
+        let node = Arc::new(Node::new(settings, cluster_id, kept.catalog, routes, clock.now()));
 
         let (closing, closed) = watch::channel(false);
         let places = Arc::new(Semaphore::new(settings.max_connections.min(Semaphore::MAX_PERMITS)));
@@ -107,11 +109,12 @@ impl Server {
 
     /// Waits until the process is told to end, or the server cannot go on.
     pub fn wait(&mut self) -> StopCause {
-        let Self { runtime, shards, health, .. } = self;
+        let Self { runtime, shards, commits, health, .. } = self;
         runtime.block_on(async {
             tokio::select! {
                 signal = signal() => signal.map_or_else(StopCause::Failed, StopCause::Signal),
                 why = shards.fail(health) => StopCause::Failed(why),
+                () = watch_store(commits, health) => unreachable!("it is watched for ever"),
             }
         })
     }
@@ -147,15 +150,18 @@ impl Server {
 struct Kept {
     owned: Vec<Vec<Owned>>,
     catalog: TopicCatalog,
-    cluster_id: String,
 }
 
-fn open_store(settings: &Settings) -> anyhow::Result<Box<dyn Store>> {
+/// The store, and the id of the cluster that it is.
+fn open_store(settings: &Settings) -> anyhow::Result<(Box<dyn Store>, String)> {
+    let fresh = TopicIds::seeded([random()?, random()?]).next_id().to_string();
     match settings.store {
-        StoreKind::Memory => Ok(Box::new(MemoryStore::new())),
+        StoreKind::Memory => Ok((Box::new(MemoryStore::new()), fresh)),
         StoreKind::Embedded => {
-            let (directory, seed) = (&settings.data_dir, random()?);
-            Ok(Box::new(EmbeddedStore::open_directory(directory, EmbeddedSettings::default(), seed)?))
+            let directory = &settings.data_dir;
+            let store = EmbeddedStore::open_directory(directory, EmbeddedSettings::default(), random()?)?;
+            let cluster_id = identity::cluster_id(directory, settings.offsets_topic_num_partitions, &fresh)?;
+            Ok((Box::new(store), cluster_id))
         }
     }
 }
@@ -170,7 +176,7 @@ fn acquire(commits: &CommitThread, settings: &Settings) -> anyhow::Result<Kept> 
         let records = store.load(partition, epoch)?;
         owned[shard_of(partition, settings.shards)].push(Owned { partition, epoch, records });
     }
-    Ok(Kept { owned, catalog: load_catalog(store, settings)?, cluster_id: "groupd".into() })
+    Ok(Kept { owned, catalog: load_catalog(store, settings)? })
 }
 
 /// The topics that are kept, and those of the settings.
@@ -223,6 +229,17 @@ async fn serve_http(settings: &Settings, health: &Health) -> anyhow::Result<Opti
     let address = listener.local_addr()?;
     tokio::spawn(telemetry::serve(listener, health.clone(), Metrics::install()));
     Ok(Some(address))
+}
+
+/// Tells the health checks when the store has failed: then nothing more is acknowledged, and only a restart helps.
+async fn watch_store(commits: &CommitThread, health: &Health) {
+    let mut ticks = tokio::time::interval(STORE_CHECK);
+    loop {
+        ticks.tick().await;
+        if let Some(reason) = commits.status().reason() {
+            health.set(Readiness::Poisoned(reason.into()));
+        }
+    }
 }
 
 /// The signal that ends the process.

@@ -17,11 +17,13 @@ use coordinator::ids::{OffsetsPartition, OwnerEpoch};
 use coordinator::messages::{Input, Output, Response};
 use crossbeam_channel::RecvTimeoutError;
 use hashbrown::HashMap;
+use metrics::{Gauge, gauge};
 use purgatory::{Clock, SystemClock, Timestamp};
 use tokio::sync::oneshot;
 
 use crate::events_log::EventsLog;
 use crate::store::{PartitionReader, StoreHandle};
+use crate::telemetry::name;
 use fetches::Fetches;
 use inbox::Outlet;
 
@@ -57,11 +59,29 @@ pub(crate) struct Shard {
     writes: usize,
     /// Told to stop; until then at most.
     stopping: Option<Timestamp>,
+    gauges: Gauges,
+}
+
+/// What a shard holds, for whoever watches.
+struct Gauges {
+    groups: Gauge,
+    delayed: Gauge,
+}
+
+impl Gauges {
+    fn new(shard: usize) -> Self {
+        let shard = shard.to_string();
+        Self {
+            groups: gauge!(name::GROUPS, "shard" => shard.clone()),
+            delayed: gauge!(name::DELAYED, "shard" => shard),
+        }
+    }
 }
 
 impl Shard {
-    /// A shard that owns nothing yet.
+    /// Shard number `index`, which owns nothing yet.
     pub(crate) fn new(
+        index: usize,
         coordinator: Coordinator,
         outlet: Outlet,
         store: StoreHandle,
@@ -78,6 +98,7 @@ impl Shard {
             owned: Vec::new(),
             writes: 0,
             stopping: None,
+            gauges: Gauges::new(index),
         }
     }
 
@@ -143,6 +164,9 @@ impl Shard {
         }
         self.outlet.make_room(permits);
         self.carry_out();
+        let stats = self.coordinator.stats();
+        self.gauges.groups.set(gauge_value(stats.groups));
+        self.gauges.delayed.set(gauge_value(stats.operations + self.fetches.parked()));
     }
 
     fn handle(&mut self, now: Timestamp, message: Message) {
@@ -208,4 +232,9 @@ impl Shard {
         self.fetches.finish();
         self.carry_out();
     }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "2^53 of anything do not fit into memory")]
+fn gauge_value(count: usize) -> f64 {
+    count as f64
 }

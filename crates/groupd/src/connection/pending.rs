@@ -3,6 +3,7 @@
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
+use std::time::Instant;
 
 use coordinator::messages::Response;
 
@@ -13,16 +14,20 @@ use crate::wire::Asked;
 
 /// One request in progress. Dropped before its answer came, it tells those it asked that nobody waits.
 #[derive(Debug)]
-pub(crate) struct Pending(Work);
+pub(crate) struct Pending {
+    head: Head,
+    begun: Instant,
+    work: Work,
+}
 
 #[derive(Debug)]
 enum Work {
     /// The answer's frame.
     Ready(Vec<u8>),
     /// Coordinators were asked: their answers in the order of the questions.
-    Group { head: Head, asked: Asked, answers: Answers<Response> },
+    Group { asked: Asked, answers: Answers<Response> },
     /// A fetch, until its time is over.
-    Fetch { head: Head, asked: AskedFetch, answers: Answers<()> },
+    Fetch { asked: AskedFetch, answers: Answers<()> },
 }
 
 /// Answers to come, taken in order.
@@ -45,23 +50,27 @@ pub(crate) enum Unanswered {
 
 impl Pending {
     /// A request whose answer is known.
-    pub(crate) fn ready(frame: Vec<u8>) -> Self {
-        Self(Work::Ready(frame))
+    pub(crate) fn ready(head: Head, frame: Vec<u8>) -> Self {
+        Self::new(head, Work::Ready(frame))
     }
 
     /// A request that coordinators answer.
     pub(crate) fn group(head: Head, answers: Vec<Answer<Response>>, asked: Asked) -> Self {
-        Self(Work::Group { head, asked, answers: Answers::new(answers) })
+        Self::new(head, Work::Group { asked, answers: Answers::new(answers) })
     }
 
     /// A fetch; `answer` comes when its time is over.
     pub(crate) fn fetch(head: Head, answer: Option<Answer<()>>, asked: AskedFetch) -> Self {
-        Self(Work::Fetch { head, asked, answers: Answers::new(answer.into_iter().collect()) })
+        Self::new(head, Work::Fetch { asked, answers: Answers::new(answer.into_iter().collect()) })
+    }
+
+    fn new(head: Head, work: Work) -> Self {
+        Self { head, begun: Instant::now(), work }
     }
 
     /// Ready when the answer can be written.
     pub(crate) fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        match &mut self.0 {
+        match &mut self.work {
             Work::Ready(_) => Poll::Ready(()),
             Work::Group { answers, .. } => answers.poll_all(cx),
             Work::Fetch { answers, .. } => answers.poll_all(cx),
@@ -79,17 +88,19 @@ impl Pending {
     ///
     /// If there is none.
     pub(crate) fn write(self, node: &Node, out: &mut Vec<u8>) -> Result<(), Unanswered> {
-        match self.0 {
+        let Self { head, begun, work } = self;
+        match work {
             Work::Ready(frame) if out.is_empty() => *out = frame,
             Work::Ready(frame) => out.extend_from_slice(&frame),
-            Work::Group { head, asked, answers } => {
+            Work::Group { asked, answers } => {
                 apis::respond_group(node, head, &asked, answers.all()?, out)?;
             }
-            Work::Fetch { head, asked, answers } => {
+            Work::Fetch { asked, answers } => {
                 answers.all()?;
                 apis::respond(head, out, |out| asked.encode(&node.catalog.topics(), head.version, out))?;
             }
         }
+        node.measured.answered(head.api, begun.elapsed());
         Ok(())
     }
 }

@@ -48,7 +48,7 @@ impl ShardThreads {
             let (inbox, outlet) = Inbox::new();
             let store = commits.handle(std::sync::Arc::new(inbox.clone()));
             let coordinator = Coordinator::new(config.clone(), super::random()?, clock.now());
-            let shard = Shard::new(coordinator, outlet, store, clock);
+            let shard = Shard::new(index, coordinator, outlet, store, clock);
             let reporter = reporter.clone();
             let work = move || supervise(shard, owned, &reporter);
             let thread = Builder::new().name(format!("shard-{index}")).spawn(work);

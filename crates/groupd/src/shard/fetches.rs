@@ -72,6 +72,11 @@ impl Fetches {
         self.purgatory.next_deadline()
     }
 
+    /// How many are parked.
+    pub(crate) fn parked(&self) -> usize {
+        self.purgatory.pending()
+    }
+
     fn answer(&mut self, fetch: DelayedFetch) {
         self.by_number.remove(&fetch.number);
         // Nobody there any more: its Abandon is on the way.

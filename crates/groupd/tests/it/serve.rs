@@ -7,6 +7,7 @@
 
 mod groups;
 mod hostile;
+mod restart;
 mod topics;
 mod versions;
 
@@ -76,6 +77,7 @@ impl Client {
     }
 
     /// The body of the next answer, which must be that of `sent`.
+    #[expect(clippy::needless_pass_by_value, reason = "an answer comes once")]
     pub(crate) fn receive(&mut self, sent: Sent) -> Vec<u8> {
         let frame = self.receive_frame().expect("the connection ended before the answer");
         let (header, body) = ResponseHeader::decode(sent.header_version, &frame).unwrap();

@@ -30,6 +30,7 @@ pub(super) struct Member {
     pub(super) client: Client,
     pub(super) id: String,
     pub(super) generation: i32,
+    session_timeout_ms: i32,
 }
 
 /// What a JoinGroup was answered with.
@@ -43,7 +44,13 @@ pub(super) struct Joined {
 impl Member {
     /// Connects and gets a member id (KIP-394).
     pub(super) fn new(server: &Server) -> Self {
-        let mut this = Self { client: Client::connect(server.address()), id: String::new(), generation: -1 };
+        Self::with_session(server, 30_000)
+    }
+
+    /// The same, to be missed after this long.
+    pub(super) fn with_session(server: &Server, session_timeout_ms: i32) -> Self {
+        let client = Client::connect(server.address());
+        let mut this = Self { client, id: String::new(), generation: -1, session_timeout_ms };
         let sent = this.send_join();
         assert_eq!(this.joined(sent).error, MEMBER_ID_REQUIRED);
         assert!(this.id.starts_with("it-"), "{}", this.id);
@@ -54,7 +61,7 @@ impl Member {
         let request = JoinGroupRequest {
             group_id: "orders-app",
             member_id: &self.id,
-            session_timeout_ms: 30_000,
+            session_timeout_ms: self.session_timeout_ms,
             rebalance_timeout_ms: 60_000,
             protocol_type: "consumer",
             protocols: vec![JoinGroupRequestProtocol { name: "range", metadata: b"what I want" }],
