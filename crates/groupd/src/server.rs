@@ -24,7 +24,10 @@ use tokio::sync::{Semaphore, watch};
 use crate::node::Node;
 use crate::settings::{Settings, StoreKind};
 use crate::shard::{Message, Owned, Shards, shard_of};
-use crate::store::{CATALOG_PARTITION, CommitSettings, CommitThread, EmbeddedSettings, EmbeddedStore, MemoryStore, Store, StoreClient};
+use crate::store::{
+    CATALOG_PARTITION, CommitSettings, CommitThread, EmbeddedSettings, EmbeddedStore, MemoryStore, Store,
+    StoreClient,
+};
 use crate::telemetry::{self, Health, Metrics, Readiness};
 use crate::topics::{NewTopic, TopicCatalog, TopicIds};
 use shards::ShardThreads;

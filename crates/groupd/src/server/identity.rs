@@ -23,7 +23,8 @@ pub(super) fn cluster_id(directory: &Path, partitions: i32, fresh: &str) -> anyh
     let text = match fs::read_to_string(&path) {
         Ok(text) => text,
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            write(directory, partitions, fresh).with_context(|| format!("cannot write {}", path.display()))?;
+            write(directory, partitions, fresh)
+                .with_context(|| format!("cannot write {}", path.display()))?;
             return Ok(fresh.to_owned());
         }
         Err(error) => return Err(error).with_context(|| format!("cannot read {}", path.display())),
@@ -31,7 +32,10 @@ pub(super) fn cluster_id(directory: &Path, partitions: i32, fresh: &str) -> anyh
     let value = |name| property(&text, name).with_context(|| format!("{} has no {name}", path.display()));
     let made_with = value(PARTITIONS)?;
     if made_with != partitions.to_string() {
-        bail!("{} was made with {PARTITIONS}={made_with}, which cannot become {partitions}", directory.display());
+        bail!(
+            "{} was made with {PARTITIONS}={made_with}, which cannot become {partitions}",
+            directory.display()
+        );
     }
     value(CLUSTER_ID).map(str::to_owned)
 }

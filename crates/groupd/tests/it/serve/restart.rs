@@ -16,7 +16,8 @@ fn kept_in(directory: &Path) -> Settings {
 
 /// The cluster's id, and the id of its only topic.
 fn identity(server: &Server) -> (String, Uuid) {
-    let body = Client::connect(server.address()).ask(13, &MetadataRequest { topics: None, ..Default::default() });
+    let body =
+        Client::connect(server.address()).ask(13, &MetadataRequest { topics: None, ..Default::default() });
     let metadata: MetadataResponse<'_> = read(13, &body);
     (metadata.cluster_id.unwrap().to_owned(), metadata.topics[0].topic_id)
 }
@@ -77,7 +78,7 @@ fn a_directory_keeps_its_number_of_partitions_and_one_server() {
     let settings = kept_in(directory.path());
     let server = start(&settings);
     let error = Server::start(&settings).unwrap_err();
-    assert!(format!("{error:#}").contains("lock"), "{error:#}");
+    assert!(format!("{error:#}").contains("in use by another groupd"), "{error:#}");
     server.stop();
     let fewer = Settings { offsets_topic_num_partitions: 10, ..settings.clone() };
     let error = Server::start(&fewer).unwrap_err();
