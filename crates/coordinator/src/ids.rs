@@ -73,6 +73,13 @@ text_id! {
     TopicName
 }
 
+impl TopicName {
+    /// Whether somebody else holds the same text in the same place.
+    pub(crate) fn is_shared(&self) -> bool {
+        Arc::strong_count(&self.0) > 1
+    }
+}
+
 /// A round of a group's rebalancing. Starts at 0 (never rebalanced); -1 in a request means "none".
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Generation(pub i32);

@@ -16,6 +16,7 @@ use crate::groups::GroupIndex;
 use crate::hasher::Hasher;
 use crate::member_ids::MemberIds;
 use crate::messages::{Output, Record, Response, Store, StoreId, Token};
+use crate::offsets::TopicNames;
 use crate::stats::Counters;
 
 #[derive(Debug)]
@@ -26,6 +27,7 @@ pub(crate) struct Turn {
     pub(crate) purgatory: Purgatory<WatchKey, Delayed, Hasher>,
     pub(crate) member_ids: MemberIds,
     pub(crate) counters: Counters,
+    pub(crate) topic_names: TopicNames,
     outputs: VecDeque<Output>,
     /// Whose request is parked under which token number, for clients that go away.
     parked: HashMap<u64, (GroupIndex, MemberIndex), Hasher>,
@@ -40,6 +42,7 @@ impl Turn {
             purgatory: Purgatory::with_hasher(start, hasher),
             member_ids: MemberIds::new(seed),
             counters: Counters::default(),
+            topic_names: TopicNames::new(hasher),
             outputs: VecDeque::new(),
             parked: HashMap::with_hasher(hasher),
             next_store: 0,

@@ -49,9 +49,9 @@ impl GroupOffsets {
 
 fn is_expired(slot: &Slot, now_ms: i64, retention_ms: i64, since_empty: Option<i64>) -> bool {
     let Some(committed) = slot.committed().filter(|_| slot.is_stable()) else { return false };
-    if let Some(expire_timestamp_ms) = committed.expire_timestamp_ms() {
+    if let Some(expire_timestamp_ms) = committed.expire_timestamp_ms {
         return now_ms >= expire_timestamp_ms;
     }
-    let since = since_empty.unwrap_or_else(|| committed.commit_timestamp_ms());
+    let since = since_empty.unwrap_or(committed.commit_timestamp_ms);
     now_ms.saturating_sub(since) >= retention_ms
 }

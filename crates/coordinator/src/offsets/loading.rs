@@ -2,7 +2,7 @@
 
 use hashbrown::{HashMap, HashSet};
 
-use super::{GroupOffsets, Position};
+use super::{GroupOffsets, Position, TopicNames};
 use crate::hasher::Hasher;
 use crate::ids::{GroupId, ProducerId};
 use crate::messages::{Record, TransactionOutcome};
@@ -13,12 +13,18 @@ pub(crate) struct LoadedOffsets {
     groups: HashMap<GroupId, GroupOffsets, Hasher>,
     /// In which groups a producer's transaction is open.
     open: HashMap<ProducerId, HashSet<GroupId, Hasher>, Hasher>,
+    names: TopicNames,
     records: u64,
 }
 
 impl LoadedOffsets {
     pub(crate) fn new(hasher: Hasher) -> Self {
-        Self { groups: HashMap::with_hasher(hasher), open: HashMap::with_hasher(hasher), records: 0 }
+        Self {
+            groups: HashMap::with_hasher(hasher),
+            open: HashMap::with_hasher(hasher),
+            names: TopicNames::new(hasher),
+            records: 0,
+        }
     }
 
     /// Takes in the next record. Those of groups say nothing about offsets.
@@ -27,7 +33,8 @@ impl LoadedOffsets {
         let position = Position::loaded(self.records);
         match record {
             Record::Offset(record) => {
-                self.groups.entry_ref(&record.group).or_default().load(position, &record);
+                let offsets = self.groups.entry_ref(&record.group).or_default();
+                offsets.load(position, &record, &mut self.names);
             }
             Record::OffsetTombstone(group, partition) => {
                 if let Some(offsets) = self.groups.get_mut(&group) {
@@ -42,7 +49,7 @@ impl LoadedOffsets {
                 let groups = self.open.entry(producer).or_insert_with(|| HashSet::with_hasher(hasher));
                 groups.insert(record.group.clone());
                 let offsets = self.groups.entry_ref(&record.group).or_default();
-                offsets.load_transactional(position, producer, &record);
+                offsets.load_transactional(position, producer, &record, &mut self.names);
             }
             Record::TxnMarker(producer, outcome) => self.end_transaction(producer, outcome),
             Record::Group(_) | Record::GroupTombstone(_) => {}

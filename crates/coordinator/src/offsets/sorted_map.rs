@@ -50,6 +50,7 @@ impl<T: Keyed> SortedMap<T> {
         }
     }
 
+    #[inline]
     pub(crate) fn get(&self, key: &T::Key) -> Option<&T> {
         match self {
             Self::Small(entries) => place(entries, key).ok().map(|at| &entries[at]),
@@ -57,6 +58,7 @@ impl<T: Keyed> SortedMap<T> {
         }
     }
 
+    #[inline]
     pub(crate) fn get_mut(&mut self, key: &T::Key) -> Option<&mut T> {
         match self {
             Self::Small(entries) => place(entries, key).ok().map(|at| &mut entries[at]),
@@ -126,11 +128,17 @@ impl<T: Keyed> SortedMap<T> {
 }
 
 /// Where `key` stands, or would stand.
+#[inline]
 fn place<T: Keyed>(entries: &[T], key: &T::Key) -> Result<usize, usize> {
     let guess = T::guess(key);
     if entries.get(guess).is_some_and(|entry| entry.key() == key) {
         return Ok(guess);
     }
+    search(entries, key)
+}
+
+#[inline(never)]
+fn search<T: Keyed>(entries: &[T], key: &T::Key) -> Result<usize, usize> {
     entries.binary_search_by(|entry| entry.key().cmp(key))
 }
 

@@ -8,7 +8,30 @@ use rand_chacha::ChaCha8Rng;
 
 use super::slot::Slot;
 use super::*;
+use crate::hasher::Hasher;
 use crate::messages::{StoreId, TransactionOutcome};
+
+/// A [`Value`] that lies in the model.
+#[derive(Debug, PartialEq)]
+struct Owned {
+    offset: i64,
+    leader_epoch: i32,
+    metadata: String,
+    commit_timestamp_ms: i64,
+    expire_timestamp_ms: Option<i64>,
+}
+
+impl Owned {
+    fn of(value: Value<'_>) -> Self {
+        Self {
+            offset: value.offset,
+            leader_epoch: value.leader_epoch,
+            metadata: value.metadata().to_string(),
+            commit_timestamp_ms: value.commit_timestamp_ms,
+            expire_timestamp_ms: value.expire_timestamp_ms,
+        }
+    }
+}
 
 /// The log and its naive reading. Everything is computed anew from the whole list each time it is asked for.
 #[derive(Default)]
@@ -44,20 +67,26 @@ impl Model {
     }
 
     /// What is committed after a replay of what is stored.
-    fn committed(&self) -> BTreeMap<TopicPartition, Offset> {
-        let mut committed: BTreeMap<TopicPartition, (usize, Offset)> = BTreeMap::new();
-        let mut open: BTreeMap<ProducerId, BTreeMap<TopicPartition, (usize, Offset)>> = BTreeMap::new();
+    fn committed(&self) -> BTreeMap<TopicPartition, Owned> {
+        let mut committed: BTreeMap<TopicPartition, (usize, Owned)> = BTreeMap::new();
+        let mut open: BTreeMap<ProducerId, BTreeMap<TopicPartition, (usize, Owned)>> = BTreeMap::new();
         for (at, entry) in self.log.iter().enumerate().filter(|(_, entry)| entry.state == State::Stored) {
             match &entry.kind {
                 Kind::Commit(offsets, expire) => {
                     for offset in offsets {
-                        committed.insert(offset.partition.clone(), (at, Offset::of_commit(offset, *expire)));
+                        committed.insert(
+                            offset.partition.clone(),
+                            (at, Owned::of(Value::of_commit(offset, *expire))),
+                        );
                     }
                 }
                 Kind::Transactional(producer, offsets) => {
                     let open = open.entry(*producer).or_default();
                     for offset in offsets {
-                        open.insert(offset.partition.clone(), (at, Offset::of_commit(offset, None)));
+                        open.insert(
+                            offset.partition.clone(),
+                            (at, Owned::of(Value::of_commit(offset, None))),
+                        );
                     }
                 }
                 Kind::Tombstone(partition) => {
@@ -104,16 +133,17 @@ impl Model {
     /// A table built from what is stored.
     fn reloaded(&self) -> GroupOffsets {
         let mut table = GroupOffsets::default();
+        let names = &mut TopicNames::new(Hasher::new(1));
         for (at, entry) in self.log.iter().enumerate().filter(|(_, entry)| entry.state == State::Stored) {
             let position = place(at);
             match &entry.kind {
                 Kind::Commit(offsets, expire) => {
                     for offset in offsets {
-                        table.load(position, &record(offset, *expire));
+                        table.load(position, &record(offset, *expire), names);
                     }
                 }
                 Kind::Transactional(producer, offsets) => offsets.iter().for_each(|offset| {
-                    table.load_transactional(position, *producer, &record(offset, None));
+                    table.load_transactional(position, *producer, &record(offset, None), names);
                 }),
                 Kind::Tombstone(partition) => drop(table.remove(position, partition)),
                 Kind::Marker(producer, outcome) => table.end_transaction(*producer, *outcome),
@@ -125,6 +155,14 @@ impl Model {
 
 fn place(at: usize) -> Position {
     Position::stored(StoreId(at as u64))
+}
+
+fn standing(table: &GroupOffsets, partition: &TopicPartition) -> (Option<Owned>, bool) {
+    let mut standing = None;
+    table.find_each(vec![partition.clone()], |_, found| {
+        standing = Some((found.committed.map(Owned::of), found.is_stable));
+    });
+    standing.expect("told of each")
 }
 
 fn record(offset: &CommitOffset, expire_timestamp_ms: Option<i64>) -> OffsetRecord {
@@ -139,10 +177,10 @@ fn record(offset: &CommitOffset, expire_timestamp_ms: Option<i64>) -> OffsetReco
     }
 }
 
-fn committed(table: &GroupOffsets) -> BTreeMap<TopicPartition, Offset> {
+fn committed(table: &GroupOffsets) -> BTreeMap<TopicPartition, Owned> {
     let partition = |topic: &TopicName, partition| TopicPartition { topic: topic.clone(), partition };
     let all: Vec<_> =
-        table.iter().map(|(topic, p, offset, _)| (partition(topic, p), offset.to_offset())).collect();
+        table.iter().map(|(topic, p, offset, _)| (partition(topic, p), Owned::of(offset))).collect();
     assert!(all.is_sorted_by(|a, b| a.0 < b.0), "sorted, and each partition once");
     all.into_iter().collect()
 }
@@ -168,6 +206,7 @@ struct Run {
     random: ChaCha8Rng,
     model: Model,
     table: GroupOffsets,
+    names: TopicNames,
     in_flight: Vec<Position>,
 }
 
@@ -177,7 +216,7 @@ impl Run {
         match self.random.random_range(0..20) {
             0..=4 => {
                 let offsets = any_offsets(&mut self.random);
-                self.table.begin_commit(&offsets);
+                self.table.begin_commit(&offsets, &mut self.names);
                 let expire = self.random.random_bool(0.2).then(|| self.random.random_range(0..10_000));
                 self.in_flight.push(self.model.append(Kind::Commit(offsets, expire), State::InFlight));
             }
@@ -185,7 +224,7 @@ impl Run {
                 let offsets = any_offsets(&mut self.random);
                 let position =
                     self.model.append(Kind::Transactional(producer, offsets.clone()), State::InFlight);
-                self.table.begin_transactional_commit(position, producer, &offsets);
+                self.table.begin_transactional_commit(position, producer, &offsets, &mut self.names);
                 self.in_flight.push(position);
             }
             9..=14 => self.finish(),
@@ -263,9 +302,8 @@ impl Run {
         for topic in ["a", "b", "c"] {
             for partition in 0..3 {
                 let partition = TopicPartition { topic: topic.into(), partition };
-                let found = self.table.finder().find(&partition);
-                assert_eq!(found.is_stable, !unstable.contains(&partition), "{partition}");
-                let offset = found.committed.map(Committed::to_offset);
+                let (offset, is_stable) = standing(&self.table, &partition);
+                assert_eq!(is_stable, !unstable.contains(&partition), "{partition}");
                 assert_eq!(offset.as_ref(), expected.get(&partition), "{partition}");
             }
         }
@@ -281,10 +319,10 @@ impl Run {
         if self.in_flight.is_empty() {
             let producers = |table: &GroupOffsets| table.producers().collect::<BTreeSet<_>>();
             assert_eq!(producers(&reloaded), producers(&self.table));
-            let standing = |table: &GroupOffsets, of: &GroupOffsets| -> Vec<bool> {
-                of.partitions().map(|partition| table.finder().find(&partition).is_stable).collect()
+            let stable = |table: &GroupOffsets, of: &GroupOffsets| -> Vec<bool> {
+                of.partitions().map(|partition| standing(table, &partition).1).collect()
             };
-            assert_eq!(standing(&self.table, &self.table), standing(&reloaded, &self.table));
+            assert_eq!(stable(&self.table, &self.table), stable(&reloaded, &self.table));
             assert_eq!(self.table.under_way.is_none(), reloaded.under_way.is_none());
         }
     }
@@ -297,6 +335,7 @@ fn the_table_is_what_a_replay_of_its_log_builds() {
             random: ChaCha8Rng::seed_from_u64(seed),
             model: Model::default(),
             table: GroupOffsets::default(),
+            names: TopicNames::new(Hasher::new(seed)),
             in_flight: Vec::new(),
         };
         for _ in 0..150 {

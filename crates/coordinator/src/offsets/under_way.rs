@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::GroupOffsets;
-use super::slot::{Layer, Offset, Position, Slot};
+use super::layer::Layer;
+use super::slot::{Position, Slot, Value};
+use super::{GroupOffsets, TopicNames};
 use crate::ids::{ProducerId, TopicPartition};
 use crate::messages::{CommitOffset, OffsetRecord, TransactionOutcome};
 
@@ -41,14 +42,15 @@ impl GroupOffsets {
         position: Position,
         producer: ProducerId,
         offsets: &[CommitOffset],
+        names: &mut TopicNames,
     ) {
         let under_way = self.under_way.get_or_insert_default();
         let transaction = under_way.open_or_new(producer, position);
         for offset in offsets {
-            let (slot, is_new) = transaction.offsets.slot_or_new(&offset.partition);
+            let (slot, is_new) = transaction.offsets.slot_or_new(&offset.partition, names);
             slot.begin_write();
             if is_new {
-                self.committed.slot_or_new(&offset.partition).0.begin_transaction();
+                self.committed.slot_or_new(&offset.partition, names).0.begin_transaction();
             }
         }
     }
@@ -84,11 +86,12 @@ impl GroupOffsets {
             .expect("invariant: a transaction outlives its writes");
         let slot = transaction.offsets.slot_mut(&offset.partition).expect("invariant: a slot per write");
         slot.end_write();
-        let value = Offset::of_commit(offset, None);
+        let value = Value::of_commit(offset, None);
         match transaction.ended {
-            None if stored => slot.store(position, &value),
+            None if stored => slot.store(position, value),
             Some(TransactionOutcome::Commit) if stored => {
-                self.committed.slot_or_new(&offset.partition).0.store(position, &value);
+                let target = self.committed.slot_mut(&offset.partition);
+                target.expect("invariant: a slot per open transaction").store(position, value);
             }
             None | Some(TransactionOutcome::Commit | TransactionOutcome::Abort) => {}
         }
@@ -104,13 +107,14 @@ impl GroupOffsets {
         position: Position,
         producer: ProducerId,
         record: &OffsetRecord,
+        names: &mut TopicNames,
     ) {
         let under_way = self.under_way.get_or_insert_default();
         let transaction = under_way.open_or_new(producer, position);
-        let (slot, is_new) = transaction.offsets.slot_or_new(&record.partition);
-        slot.store(position, &Offset::of_record(record));
+        let (slot, is_new) = transaction.offsets.slot_or_new(&record.partition, names);
+        slot.store(position, Value::of_record(record));
         if is_new {
-            self.committed.slot_or_new(&record.partition).0.begin_transaction();
+            self.committed.slot_or_new(&record.partition, names).0.begin_transaction();
         }
     }
 
@@ -124,7 +128,7 @@ impl GroupOffsets {
             let partition = TopicPartition { topic: topic.clone(), partition: slot.partition() };
             let target = committed.slot_mut(&partition).expect("invariant: a slot per open transaction");
             if let (TransactionOutcome::Commit, Some(stored)) = (outcome, slot.committed()) {
-                target.store(stored.position(), &stored.to_offset());
+                target.store(slot.position(), stored);
             }
             slot.clear();
             if slot.is_vacant() {

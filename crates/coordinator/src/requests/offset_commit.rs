@@ -41,7 +41,7 @@ pub(crate) fn handle(coordinator: &mut Coordinator, token: Token, request: Offse
         (request.retention_time_ms >= 0).then(|| turn.unix_ms().saturating_add(request.retention_time_ms));
     let record = |offset| Record::Offset(offset_write::record(&group.name, offset, expire_timestamp_ms));
     let records = accepted.offsets.iter().map(record).collect();
-    group.offsets.begin_commit(&accepted.offsets);
+    group.offsets.begin_commit(&accepted.offsets, &mut turn.topic_names);
     let position = Position::stored(turn.next_store_id());
     let pending = Pending { group: index, position, accepted, expire_timestamp_ms, token: Some(token) };
     turn.store_and_wait(group, records, DelayedStore::OffsetCommit(pending));

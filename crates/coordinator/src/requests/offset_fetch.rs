@@ -26,12 +26,11 @@ fn fetch(coordinator: &Coordinator, request: OffsetFetch) -> Result<Vec<FetchedO
     let require_stable = request.require_stable;
     Ok(match request.partitions {
         Some(partitions) => {
-            let mut finder = offsets.finder();
-            let fetch_one = |partition| {
-                let found = finder.find(&partition);
-                fetched(partition, found, require_stable)
-            };
-            partitions.into_iter().map(fetch_one).collect()
+            let mut fetches = Vec::with_capacity(partitions.len());
+            offsets.find_each(partitions, |partition, found| {
+                fetches.push(fetched(partition, found, require_stable));
+            });
+            fetches
         }
         // Partitions with nothing but a pending commit are left out.
         None => offsets
@@ -57,8 +56,8 @@ fn fetched(partition: TopicPartition, found: Found<'_>, require_stable: bool) ->
         None => none(partition, None),
         Some(committed) => FetchedOffset {
             partition,
-            offset: committed.offset(),
-            leader_epoch: committed.leader_epoch(),
+            offset: committed.offset,
+            leader_epoch: committed.leader_epoch,
             metadata: committed.metadata(),
             error: None,
         },

@@ -72,7 +72,7 @@ fn scenarios_of_another_folder() {
     assert!(!files.is_empty(), "no *.json in {}", folder.display());
     let reports: Vec<Report> = files.iter().map(|file| run_file(file, &DEVIATIONS)).collect();
     for report in &reports {
-        println!("{}", report.summary());
+        report.print();
     }
     assert!(reports.iter().all(Report::is_clean), "some scenarios failed, see above");
 }

@@ -30,7 +30,7 @@ impl Report {
     }
 
     /// `file: N passed, M failed`, then what is answered otherwise on purpose.
-    pub(crate) fn summary(&self) -> String {
+    fn summary(&self) -> String {
         let mut out = format!("{}: {} passed, {} failed", self.file, self.passed, self.failed.len());
         if !self.deviating.is_empty() {
             write!(out, ", {} otherwise on purpose", self.deviating.len()).expect("writing to a string");
@@ -42,15 +42,20 @@ impl Report {
     }
 
     /// Prints the summary and every transcript.
+    pub(crate) fn print(&self) {
+        println!("{}", self.summary());
+        for (_, transcript) in &self.failed {
+            println!("\n{transcript}");
+        }
+    }
+
+    /// Prints itself.
     ///
     /// # Panics
     ///
     /// Unless every scenario passed or is rightly listed as deviating.
     pub(crate) fn assert_clean(&self) {
-        println!("{}", self.summary());
-        for (_, transcript) in &self.failed {
-            println!("\n{transcript}");
-        }
+        self.print();
         let failed: Vec<&str> = self.failed.iter().map(|(id, _)| id.as_str()).collect();
         assert!(failed.is_empty(), "{} scenarios of {} failed: {failed:#?}", failed.len(), self.file);
         assert!(
