@@ -75,6 +75,7 @@ impl GroupOffsets {
     pub(crate) fn begin_commit(&mut self, offsets: &[CommitOffset], names: &mut TopicNames) {
         for run in runs(offsets) {
             let topic = self.committed.topic_or_new(&run[0].partition.topic, names);
+            topic.expect_slots(run.len());
             for offset in run {
                 topic.slot_or_new(offset.partition.partition).0.begin_write();
             }

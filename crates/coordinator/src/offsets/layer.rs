@@ -31,6 +31,11 @@ impl Topic {
         self.slots.get_mut(&partition)
     }
 
+    /// Makes room for `count` slots if there are none yet.
+    pub(crate) fn expect_slots(&mut self, count: usize) {
+        self.slots.expect(count);
+    }
+
     /// The partition's slot, and whether it is new.
     pub(crate) fn slot_or_new(&mut self, partition: i32) -> (&mut Slot, bool) {
         let mut is_new = false;

@@ -66,6 +66,16 @@ impl<T: Keyed> SortedMap<T> {
         }
     }
 
+    /// Makes room for `count` entries, neither more nor less, if there are none yet.
+    pub(crate) fn expect(&mut self, count: usize) {
+        match self {
+            Self::Small(entries) if entries.capacity() == 0 => {
+                entries.reserve_exact(count.min(LARGEST_SMALL))
+            }
+            Self::Small(_) | Self::Large(_) => {}
+        }
+    }
+
     /// The entry of `key`, made by `new` if there is none.
     pub(crate) fn get_or_insert_with(&mut self, key: &T::Key, new: impl FnOnce() -> T) -> &mut T {
         if let Self::Small(entries) = self

@@ -113,7 +113,8 @@ impl Script {
                 "max_size" => config.group_max_size = number(),
                 "max_pending" => config.group_max_pending_members = number(),
                 "delay" => {
-                    config.group_initial_rebalance_delay_ms = u32::try_from(parse_ms(value)).expect("a delay")
+                    config.group_initial_rebalance_delay_ms =
+                        u32::try_from(parse_ms(value)).expect("a delay");
                 }
                 "rebalance" => {}
                 _ => panic!("no such setting: {key}"),
