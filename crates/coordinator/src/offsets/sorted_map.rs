@@ -70,7 +70,7 @@ impl<T: Keyed> SortedMap<T> {
     pub(crate) fn expect(&mut self, count: usize) {
         match self {
             Self::Small(entries) if entries.capacity() == 0 => {
-                entries.reserve_exact(count.min(LARGEST_SMALL))
+                entries.reserve_exact(count.min(LARGEST_SMALL));
             }
             Self::Small(_) | Self::Large(_) => {}
         }
