@@ -56,7 +56,8 @@ fn settings_are_listed() {
 fn metrics_are_listed() {
     let mut table = "\n| metric | kind | is |\n| --- | --- | --- |\n".to_owned();
     for metric in METRICS {
-        table.push_str(&format!("| `{}` | {} | {} |\n", metric.name, metric.kind.as_str(), metric.help));
+        let row = format!("| `{}` | {} | {} |\n", metric.name, metric.kind.as_str(), metric.help);
+        table.push_str(&row);
     }
     table.push('\n');
     made("metrics", &table);
