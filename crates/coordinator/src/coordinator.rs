@@ -11,7 +11,7 @@ use crate::group::{Group, GroupView, Phase};
 use crate::groups::{GroupIndex, Groups};
 use crate::hasher::Hasher;
 use crate::ids::GroupId;
-use crate::messages::{GroupError, Input, Output, Record};
+use crate::messages::{GroupError, Input, Output, Record, Request};
 use crate::offsets::retention;
 use crate::offsets::transactions::{self, OpenTransactions};
 use crate::partitions::Partitions;
@@ -53,6 +53,11 @@ impl Coordinator {
     pub fn handle(&mut self, now: Timestamp, input: Input) {
         self.turn.now = now;
         match input {
+            // By far the most frequent input: taken apart here, so that it is not moved as large as the largest.
+            Input::Request(token, Request::Heartbeat(request)) => {
+                self.turn.counters.requests += 1;
+                requests::heartbeat::handle(self, token, &request);
+            }
             Input::Request(token, request) => {
                 self.turn.counters.requests += 1;
                 requests::handle(self, token, request);

@@ -28,23 +28,24 @@ use crate::offsets::{GroupOffsets, Subscription};
 /// `consumer`: the protocol type whose metadata says which topics a member reads.
 const CONSUMER_PROTOCOL_TYPE: &str = "consumer";
 
-/// A group.
+/// A group. What a heartbeat looks at comes first: a group that is not in the caches costs two lines.
 #[derive(Debug)]
+#[repr(C, align(64))]
 pub(crate) struct Group {
     pub(crate) name: GroupId,
+    pub(crate) generation: Generation,
+    phase: Phase,
+    pub(crate) members: Members,
     pub(crate) index: GroupIndex,
     pub(crate) partition: OffsetsPartition,
     /// Under which ownership of the partition the group is kept here: fences its writes.
     pub(crate) epoch: OwnerEpoch,
-    phase: Phase,
     /// When the phase began, ms since the Unix epoch; -1 if a loaded record does not say.
     pub(crate) state_timestamp_ms: i64,
-    pub(crate) generation: Generation,
     pub(crate) protocol_type: Option<Arc<str>>,
     /// The protocol voted for; none without members.
     pub(crate) protocol: Option<Arc<str>>,
     leader: Option<MemberIndex>,
-    pub(crate) members: Members,
     /// Ids handed out with MEMBER_ID_REQUIRED and not yet used.
     pub(crate) pending: PendingMembers,
     protocols: Protocols,

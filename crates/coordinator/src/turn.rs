@@ -19,6 +19,9 @@ use crate::messages::{Output, Record, Response, Store, StoreId, Token};
 use crate::offsets::TopicNames;
 use crate::stats::Counters;
 
+/// Room for so many outputs, or parked requests, is kept when they are gone; more is given back.
+const KEPT_OUTPUTS: usize = 256;
+
 #[derive(Debug)]
 pub(crate) struct Turn {
     /// The time of this turn. Read once by whoever drives.
@@ -112,7 +115,7 @@ impl Turn {
         match group.park(member, request) {
             Parked::Nothing => {}
             Parked::Join(token) | Parked::Sync(token) => {
-                self.parked.remove(&token.number());
+                self.forget_parked(&token);
                 self.outputs.push_back(Output::Superseded(token));
             }
         }
@@ -121,15 +124,22 @@ impl Turn {
     /// The token of the member's parked JoinGroup, which no longer waits.
     pub(crate) fn unpark_join(&mut self, group: &mut Group, member: MemberIndex) -> Option<Token> {
         let token = group.unpark_join(member)?;
-        self.parked.remove(&token.number());
+        self.forget_parked(&token);
         Some(token)
     }
 
     /// The token of the member's parked SyncGroup, which no longer waits.
     pub(crate) fn unpark_sync(&mut self, group: &mut Group, member: MemberIndex) -> Option<Token> {
         let token = group.unpark_sync(member)?;
-        self.parked.remove(&token.number());
+        self.forget_parked(&token);
         Some(token)
+    }
+
+    fn forget_parked(&mut self, token: &Token) {
+        self.parked.remove(&token.number());
+        if self.parked.is_empty() && self.parked.capacity() > KEPT_OUTPUTS {
+            self.parked.shrink_to(KEPT_OUTPUTS);
+        }
     }
 
     /// Whose request is parked under this token number.
@@ -139,7 +149,11 @@ impl Turn {
 
     /// The next thing to say.
     pub(crate) fn poll_output(&mut self) -> Option<Output> {
-        self.outputs.pop_front()
+        let output = self.outputs.pop_front();
+        if output.is_none() && self.outputs.capacity() > KEPT_OUTPUTS {
+            self.outputs.shrink_to(KEPT_OUTPUTS);
+        }
+        output
     }
 
     /// How many requests are parked.

@@ -8,18 +8,19 @@ use super::protocols::MemberProtocols;
 use crate::ids::{Blob, InstanceId, MemberId};
 use crate::messages::Token;
 
-/// A member. Kept small: there are many.
+/// A member. Kept small: there are many. What a heartbeat looks at comes first, together.
 #[derive(Debug)]
+#[repr(C)]
 pub(crate) struct Member {
     pub(crate) id: MemberId,
-    pub(crate) client: Arc<Client>,
-    pub(super) protocols: MemberProtocols,
-    /// What the leader gave it; empty until stored.
-    pub(crate) assignment: Blob,
     /// Its one `DelayedHeartbeat`, which is re-armed and never leaves before the member does.
     pub(crate) heartbeat: OperationId,
     pub(crate) session_timeout_ms: i32,
     pub(crate) rebalance_timeout_ms: i32,
+    pub(crate) client: Arc<Client>,
+    pub(super) protocols: MemberProtocols,
+    /// What the leader gave it; empty until stored.
+    pub(crate) assignment: Blob,
     pub(super) parked: Parked,
     pub(crate) standing: Standing,
     /// It owes a SyncGroup. Void while the group counts none (`Group::syncs_due`).

@@ -20,25 +20,28 @@ impl MemberIndex {
 /// No place: ends a chain.
 const NONE: u32 = u32::MAX;
 
+/// What a heartbeat looks at comes first.
 #[derive(Debug)]
+#[repr(C)]
 pub(crate) struct Members {
+    by_id: HashTable<u32>,
     places: Vec<Place>,
     /// The ends of the chain of taken places, in join order.
     first: u32,
     last: u32,
     /// The start of the chain of free places.
     free: u32,
-    by_id: HashTable<u32>,
     /// Most groups have no static members: then this is not allocated.
     by_instance: HashMap<InstanceId, MemberIndex, Hasher>,
     hasher: Hasher,
 }
 
 #[derive(Debug)]
+#[repr(C)]
 struct Place {
+    member: Option<Member>,
     previous: u32,
     next: u32,
-    member: Option<Member>,
 }
 
 impl Members {

@@ -1,0 +1,175 @@
+//! A coordinator whose log acknowledges inline, and the requests of its clients.
+
+use std::hint::black_box;
+use std::sync::Arc;
+
+use benches::measure::cpu_nanos;
+use coordinator::ids::{Blob, Generation, GroupId, MemberId, OffsetsPartition, OwnerEpoch};
+use coordinator::messages::{Heartbeat, Input, JoinGroup, Output, Request, Response, SyncGroup, Token};
+use coordinator::{Config, Coordinator, Partitioner, Timestamp};
+
+/// One partition, everything in it.
+pub(crate) struct World {
+    pub(crate) coordinator: Coordinator,
+    pub(crate) now: Timestamp,
+    token: u64,
+    /// Folds in every answer.
+    pub(crate) checksum: u64,
+    /// CPU time spent in the coordinator, ns.
+    pub(crate) nanos: u64,
+}
+
+/// Where a member is and who.
+pub(crate) struct Member {
+    pub(crate) group: u32,
+    /// Its own copy: the coordinator's is not touched before it looks.
+    pub(crate) id: String,
+}
+
+impl World {
+    pub(crate) fn new() -> Self {
+        let partition = OffsetsPartition(0);
+        let config = Config {
+            partitioner: Partitioner::Table { groups: hashbrown_map(), otherwise: partition },
+            offsets_retention_check_interval_ms: None,
+            ..Config::default()
+        };
+        let now = Timestamp::from_ticks(1_000_000_000);
+        let mut coordinator = Coordinator::new(config, 42, now);
+        coordinator.handle(now, Input::BeginLoad(partition, OwnerEpoch(1)));
+        coordinator.handle(now, Input::FinishLoad(partition));
+        Self { coordinator, now, token: 0, checksum: 0, nanos: 0 }
+    }
+
+    pub(crate) fn token(&mut self) -> Token {
+        self.token += 1;
+        Token::new(self.token)
+    }
+
+    /// The number of the next request.
+    pub(crate) fn next_token(&self) -> u64 {
+        self.token + 1
+    }
+
+    /// Handles requests made beforehand, acknowledges the writes inline, and drops the answers.
+    pub(crate) fn run(&mut self, requests: Vec<Input>) {
+        let start = cpu_nanos();
+        for request in requests {
+            self.coordinator.handle(self.now, request);
+            self.drain(&mut |_, _| {});
+        }
+        self.nanos += cpu_nanos() - start;
+    }
+
+    /// Lets time pass, deadline by deadline.
+    pub(crate) fn advance(&mut self, ms: u64, see: &mut impl FnMut(u64, Response)) {
+        let start = cpu_nanos();
+        let until = self.now.saturating_add(ms);
+        while let Some(due) = self.coordinator.next_deadline().filter(|&due| due <= until) {
+            self.now = due.max(self.now);
+            self.coordinator.expire(self.now);
+            self.drain(see);
+        }
+        self.now = until;
+        self.coordinator.expire(until);
+        self.drain(see);
+        self.nanos += cpu_nanos() - start;
+    }
+
+    fn drain(&mut self, see: &mut impl FnMut(u64, Response)) {
+        while let Some(output) = self.coordinator.poll_output() {
+            match output {
+                Output::Respond(token, response) => {
+                    self.checksum =
+                        self.checksum.wrapping_mul(31).wrapping_add(token.number()) ^ code(&response);
+                    see(token.number(), response);
+                }
+                Output::Superseded(token) => panic!("{token:?} was superseded"),
+                Output::Store(store) => {
+                    let id = store.id;
+                    drop(black_box(store));
+                    self.coordinator.handle(self.now, Input::Stored(id, Ok(())));
+                }
+                Output::Event(event) => drop(black_box(event)),
+            }
+        }
+    }
+
+    pub(crate) fn join(&mut self, group: u32, member: MemberId, host: u32, session_timeout_ms: i32) -> Input {
+        let join = JoinGroup {
+            group: group_id(group),
+            member,
+            instance: None,
+            client_id: "consumer-1".into(),
+            client_host: format!("/10.0.{}.{}", host / 256 % 256, host % 256).into(),
+            protocol_type: "consumer".into(),
+            protocols: vec![("range".into(), blob(100))],
+            session_timeout_ms,
+            rebalance_timeout_ms: 300_000,
+            require_known_member_id: false,
+            supports_skipping_assignment: true,
+            reason: None,
+        };
+        Input::Request(self.token(), Request::JoinGroup(join))
+    }
+
+    pub(crate) fn sync(
+        &mut self,
+        member: &Member,
+        generation: i32,
+        assignments: Vec<(MemberId, Blob)>,
+    ) -> Input {
+        let sync = SyncGroup {
+            group: group_id(member.group),
+            generation: Generation(generation),
+            member: MemberId::new(member.id.as_str()),
+            instance: None,
+            protocol_type: Some("consumer".into()),
+            protocol: Some("range".into()),
+            assignments,
+        };
+        Input::Request(self.token(), Request::SyncGroup(sync))
+    }
+
+    pub(crate) fn heartbeat(&mut self, member: &Member) -> Input {
+        let heartbeat = Heartbeat {
+            group: group_id(member.group),
+            generation: Generation(1),
+            member: MemberId::new(member.id.as_str()),
+            instance: None,
+        };
+        Input::Request(self.token(), Request::Heartbeat(heartbeat))
+    }
+}
+
+fn hashbrown_map<K, V, S: Default>() -> hashbrown::HashMap<K, V, S> {
+    hashbrown::HashMap::default()
+}
+
+pub(crate) fn group_id(group: u32) -> GroupId {
+    GroupId::new(format!("orders-service-{group}"))
+}
+
+/// Metadata or an assignment, made anew as a decoder does.
+pub(crate) fn blob(bytes: usize) -> Blob {
+    let blank = vec![0_u8; bytes];
+    Arc::from(blank)
+}
+
+fn code(response: &Response) -> u64 {
+    match response {
+        Response::JoinGroup(joined) => {
+            assert!(joined.error.is_none(), "{:?}", joined.error);
+            u64::from(joined.generation.0.unsigned_abs()) + joined.members.len() as u64
+        }
+        Response::SyncGroup(synced) => {
+            assert!(synced.error.is_none(), "{:?}", synced.error);
+            synced.assignment.len() as u64
+        }
+        Response::Heartbeat(heartbeat) => {
+            assert!(heartbeat.error.is_none(), "{:?}", heartbeat.error);
+            1
+        }
+        other => panic!("not asked for: {other:?}"),
+    }
+}
