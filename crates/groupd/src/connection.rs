@@ -154,10 +154,29 @@ impl Connection {
             if self.out.is_empty() {
                 return Ok(());
             }
-            self.stream.write_all(&self.out).await?;
-            // An idle connection keeps no buffer.
-            self.out = Vec::new();
+            self.flush().await?;
         }
+    }
+
+    /// Writes what is gathered, and keeps no buffer. A client that takes nothing for as long as it may be silent is
+    /// sent away.
+    async fn flush(&mut self) -> Result<(), Closed> {
+        let out = std::mem::take(&mut self.out);
+        let written = match self.stream.try_write(&out) {
+            Ok(written) => written,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => 0,
+            Err(error) => return Err(error.into()),
+        };
+        let rest = &out[written..];
+        if rest.is_empty() {
+            return Ok(());
+        }
+        let writing = self.stream.write_all(rest);
+        match self.node.limits.idle {
+            Some(limit) => tokio::time::timeout(limit, writing).await.map_err(|_| Closed::Idle)??,
+            None => writing.await?,
+        }
+        Ok(())
     }
 }
 

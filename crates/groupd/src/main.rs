@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use groupd::cli::{Cli, Command, EXIT_USAGE};
-use groupd::server::{Server, StopCause};
+use groupd::server::{Server, StopCause, StopSignals};
 use groupd::settings::{Settings, SettingsError, StoreKind};
 use groupd::telemetry;
 
@@ -47,9 +47,11 @@ fn done(outcome: anyhow::Result<()>) -> ExitCode {
 /// Serves until the process is told to end.
 fn serve(settings: &Settings) -> anyhow::Result<()> {
     telemetry::start_logs(settings)?;
-    let mut server = Server::start(settings)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let mut signals = StopSignals::catch(&runtime)?;
+    let mut server = Server::start_on(runtime, settings)?;
     print!("{}", greeting(&server, settings));
-    let cause = server.wait();
+    let cause = server.wait(&mut signals);
     match cause {
         StopCause::Signal(name) => tracing::info!("{name}: answering what is parked, then leaving"),
         StopCause::Failed(why) => return Err(why),

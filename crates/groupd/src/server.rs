@@ -7,18 +7,17 @@
 mod identity;
 mod listener;
 mod shards;
+mod signals;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
-use coordinator::ids::OffsetsPartition;
+use coordinator::ids::{OffsetsPartition, OwnerEpoch};
 use coordinator::{Config, Partitioner};
 use purgatory::{Clock, SystemClock};
-use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
-use tokio::signal::unix::{self, SignalKind};
 use tokio::sync::{Semaphore, watch};
 
 use crate::node::Node;
@@ -31,6 +30,7 @@ use crate::store::{
 use crate::telemetry::{self, Health, Metrics, Readiness};
 use crate::topics::{NewTopic, TopicCatalog, TopicIds};
 use shards::ShardThreads;
+pub use signals::StopSignals;
 
 /// How long connections may take to write their last answers.
 const LAST_ANSWERS: Duration = Duration::from_secs(5);
@@ -72,9 +72,18 @@ impl Server {
     /// What is in the way, in words for whoever started it.
     pub fn start(settings: &Settings) -> anyhow::Result<Self> {
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+        Self::start_on(runtime, settings)
+    }
+
+    /// The same, on a runtime that the caller has made.
+    ///
+    /// # Errors
+    ///
+    /// As [`Server::start`].
+    pub fn start_on(runtime: Runtime, settings: &Settings) -> anyhow::Result<Self> {
         let health = Health::default();
         // Ports come first: who cannot have them should not have touched the data.
-        let listener = runtime.block_on(listen(settings))?;
+        let listener = runtime.block_on(listener::listen(&settings.listen))?;
         let address = listener.local_addr()?;
         let http = runtime.block_on(serve_http(settings, &health))?;
 
@@ -110,12 +119,12 @@ impl Server {
         self.node.catalog.topics().iter().map(|topic| (topic.name.to_string(), topic.partitions)).collect()
     }
 
-    /// Waits until the process is told to end, or the server cannot go on.
-    pub fn wait(&mut self) -> StopCause {
+    /// Waits until a signal comes, or the server cannot go on.
+    pub fn wait(&mut self, signals: &mut StopSignals) -> StopCause {
         let Self { runtime, shards, commits, health, .. } = self;
         runtime.block_on(async {
             tokio::select! {
-                signal = signal() => signal.map_or_else(StopCause::Failed, StopCause::Signal),
+                name = signals.next() => StopCause::Signal(name),
                 why = shards.fail(health) => StopCause::Failed(why),
                 () = watch_store(commits, health) => unreachable!("it is watched for ever"),
             }
@@ -172,22 +181,21 @@ fn open_store(settings: &Settings) -> anyhow::Result<(Box<dyn Store>, String)> {
 /// Takes ownership of everything, and deals the offsets partitions out to the shards.
 fn acquire(commits: &CommitThread, settings: &Settings) -> anyhow::Result<Kept> {
     let store = commits.client();
-    let partitions: Vec<_> = (0..settings.offsets_topic_num_partitions).map(OffsetsPartition).collect();
-    let epochs = store.acquire(&partitions)?;
+    let mut wanted = vec![CATALOG_PARTITION];
+    wanted.extend((0..settings.offsets_topic_num_partitions).map(OffsetsPartition));
+    let mut epochs = store.acquire(&wanted)?.into_iter();
+    let catalog_epoch = epochs.next().expect("invariant: each partition has an epoch");
     let mut owned: Vec<Vec<Owned>> = (0..settings.shards).map(|_| Vec::new()).collect();
-    for (partition, epoch) in partitions.into_iter().zip(epochs) {
+    for (partition, epoch) in wanted.into_iter().skip(1).zip(epochs) {
         let records = store.load(partition, epoch)?;
         owned[shard_of(partition, settings.shards)].push(Owned { partition, epoch, records });
     }
-    Ok(Kept { owned, catalog: load_catalog(store, settings)? })
+    Ok(Kept { owned, catalog: load_catalog(store, catalog_epoch, settings)? })
 }
 
 /// The topics that are kept, and those of the settings.
-fn load_catalog(store: StoreClient, settings: &Settings) -> anyhow::Result<TopicCatalog> {
-    let epochs = store.acquire(&[CATALOG_PARTITION])?;
-    let epoch = *epochs.first().expect("invariant: one partition, one epoch");
-    let seed = [random()?, random()?];
-    let catalog = TopicCatalog::load(store, epoch, TopicIds::seeded(seed))?;
+fn load_catalog(store: StoreClient, epoch: OwnerEpoch, settings: &Settings) -> anyhow::Result<TopicCatalog> {
+    let catalog = TopicCatalog::load(store, epoch, TopicIds::seeded([random()?, random()?]))?;
     let wanted: Vec<_> =
         settings.topics.iter().map(|topic| NewTopic::new(&topic.name, topic.partitions)).collect();
     for (outcome, topic) in catalog.ensure(&wanted).into_iter().zip(&settings.topics) {
@@ -218,13 +226,6 @@ fn coordinator_config(settings: &Settings) -> Config {
     }
 }
 
-async fn listen(settings: &Settings) -> anyhow::Result<TcpListener> {
-    let listening = TcpListener::bind(settings.listen.pair()).await;
-    listening.with_context(|| {
-        format!("cannot listen on {}: choose another with --listen HOST:PORT", settings.listen)
-    })
-}
-
 /// Serves metrics and health, if they are wanted.
 async fn serve_http(settings: &Settings, health: &Health) -> anyhow::Result<Option<SocketAddr>> {
     let Some(address) = &settings.http else { return Ok(None) };
@@ -242,15 +243,5 @@ async fn watch_store(commits: &CommitThread, health: &Health) {
         if let Some(reason) = commits.status().reason() {
             health.set(Readiness::Poisoned(reason.into()));
         }
-    }
-}
-
-/// The signal that ends the process.
-async fn signal() -> anyhow::Result<&'static str> {
-    let mut terminate = unix::signal(SignalKind::terminate())?;
-    let mut interrupt = unix::signal(SignalKind::interrupt())?;
-    tokio::select! {
-        _ = terminate.recv() => Ok("SIGTERM"),
-        _ = interrupt.recv() => Ok("SIGINT"),
     }
 }

@@ -42,7 +42,7 @@ struct Answers<T> {
 /// Why an answer cannot be written: its connection must end.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Unanswered {
-    #[error("a request was not answered: its shard has ended")]
+    #[error("a request was not answered: its member has asked again elsewhere, or the server stops")]
     Lost,
     #[error("an answer cannot be written: {0}")]
     Unwritable(#[from] kafka_wire::WireError),

@@ -1,19 +1,50 @@
 //! Accepts connections, as many as there are places.
 
+use std::io::{Error, ErrorKind};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use anyhow::Context;
 use metrics::{counter, gauge};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream, lookup_host};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 use crate::connection;
 use crate::node::Node;
+use crate::settings::HostPort;
 use crate::telemetry::name;
 
 /// How long to wait when the system cannot give a socket (usually it has no file descriptors left).
 const BREATH: Duration = Duration::from_millis(100);
+
+/// Clients that may wait to be accepted (the system may allow fewer): a whole fleet that comes back at once.
+const BACKLOG: u32 = 4096;
+
+/// Listens on `at`.
+///
+/// # Errors
+///
+/// What is in the way, with a way out.
+pub(super) async fn listen(at: &HostPort) -> anyhow::Result<TcpListener> {
+    try_listen(at)
+        .await
+        .with_context(|| format!("cannot listen on {at}: choose another with --listen HOST:PORT"))
+}
+
+async fn try_listen(at: &HostPort) -> std::io::Result<TcpListener> {
+    let mut failed = Error::new(ErrorKind::NotFound, "the name has no address");
+    for address in lookup_host(at.pair()).await? {
+        let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+        // Connections of an earlier run may linger.
+        socket.set_reuseaddr(true)?;
+        match socket.bind(address).and_then(|()| socket.listen(BACKLOG)) {
+            Ok(listener) => return Ok(listener),
+            Err(error) => failed = error,
+        }
+    }
+    Err(failed)
+}
 
 /// Accepts until the server closes. Beyond `places` clients wait in the system's own queue until one leaves.
 pub(super) async fn accept(
