@@ -21,21 +21,23 @@
 //! exits in the same order, and a day passes in a simulation in no time.
 
 mod clock;
+mod keys;
 mod purgatory;
 #[cfg(feature = "shared")]
 mod shared;
 #[cfg(feature = "shared")]
 mod sync;
+mod thresholds;
 mod timestamp;
 mod watchers;
 mod wheel;
 
 pub use clock::{Clock, SimulatedClock, SystemClock};
-pub use purgatory::{Cause, OperationId, Purgatory, Stats, Submission, Sweep};
+pub use purgatory::{Cause, OperationId, Purgatory, Refused, Stats, Submission, Sweep};
 #[cfg(feature = "shared")]
 pub use shared::{
-    Cancellation, DelayedOperation, Driver, Exit, Exits, Options, Refused, SharedId, SharedPurgatory,
-    SharedStats, Wait,
+    Cancellation, DelayedOperation, Driver, Exit, Exits, Options, SharedId, SharedPurgatory, SharedStats,
+    Wait,
 };
 #[cfg(all(feature = "shared", shuttle))]
 pub use sync::{Fault, plant};

@@ -1,59 +1,26 @@
 //! Operations that wait for a trigger or a deadline, with one owner. Each leaves exactly once, by move.
 
 mod due;
+mod exit;
+mod limits;
+mod sweep;
+mod threshold;
 
 use std::hash::{BuildHasher, Hash};
 
 use due::Due;
+pub use exit::{Cause, Refused, Stats, Submission};
 use hashbrown::Equivalent;
+pub use sweep::Sweep;
 
-use crate::watchers::{NONE, WatchIndex};
+use crate::keys::NONE;
+use crate::thresholds::ThresholdIndex;
+use crate::watchers::WatchIndex;
 use crate::{DefaultHashBuilder, TimerId, Timestamp, TimingWheel};
 
 /// Names one operation of one purgatory. Once it has left the id is stale for good: it never names another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct OperationId(TimerId);
-
-/// Why an operation left.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Cause {
-    /// A trigger found it ready, or it was ready before it had to wait.
-    Satisfied,
-    /// Its deadline came first.
-    Expired,
-    /// Its owner took it out.
-    Cancelled,
-    /// The purgatory was shut down.
-    Shutdown,
-    /// Examining it panicked. Only where the purgatory runs the examination itself, as `SharedPurgatory` does.
-    Panicked,
-}
-
-/// What became of an operation given to [`Purgatory::try_complete_else_watch`].
-#[derive(Debug, PartialEq, Eq)]
-#[must_use = "a completed operation is handed back here and nowhere else"]
-pub enum Submission<O, Id = OperationId> {
-    /// It was ready: here it is, it was never watched.
-    Completed(O),
-    /// It waits.
-    Watched(Id),
-}
-
-/// Counts since the purgatory was made.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Stats {
-    /// Operations taken in, those that were ready at once included.
-    pub submitted: u64,
-    /// Operations that left with [`Cause::Satisfied`].
-    pub satisfied: u64,
-    /// Operations that left with [`Cause::Expired`].
-    pub expired: u64,
-    /// Operations that left with [`Cause::Cancelled`].
-    pub cancelled: u64,
-    /// Operations that left with [`Cause::Shutdown`].
-    pub shut_down: u64,
-}
 
 /// Operations `O` that wait under any number of keys `K` and one deadline each.
 ///
@@ -87,10 +54,13 @@ pub struct Stats {
 pub struct Purgatory<K, O, S = DefaultHashBuilder> {
     wheel: TimingWheel<Pending<O>>,
     watches: WatchIndex<K, S>,
+    thresholds: ThresholdIndex<K>,
     /// Those of the tick that is being handed out.
     due: Due,
     /// How many were watched so far.
     watched: u64,
+    max_pending: usize,
+    is_shut_down: bool,
     stats: Stats,
 }
 
@@ -101,16 +71,8 @@ struct Pending<O> {
     order: u64,
     /// Its watches, as a chain.
     watches: u32,
-}
-
-/// One pass over the operations that watched a key when the pass began. See [`Purgatory::sweep`].
-#[derive(Clone, Debug)]
-pub struct Sweep<K> {
-    key: K,
-    /// The last operation that was examined and stayed: its watch, itself, its order.
-    passed: Option<(u32, TimerId, u64)>,
-    /// Operations from this order on came after the sweep began.
-    end: u64,
+    /// Its marks, as a chain.
+    thresholds: u32,
 }
 
 impl<K: Hash + Eq, O> Purgatory<K, O> {
@@ -126,8 +88,11 @@ impl<K: Hash + Eq, O, S: BuildHasher> Purgatory<K, O, S> {
         Self {
             wheel: TimingWheel::new(start),
             watches: WatchIndex::with_hasher(hasher),
+            thresholds: ThresholdIndex::new(),
             due: Due::default(),
             watched: 0,
+            max_pending: usize::MAX,
+            is_shut_down: false,
             stats: Stats::default(),
         }
     }
@@ -143,16 +108,42 @@ impl<K: Hash + Eq, O, S: BuildHasher> Purgatory<K, O, S> {
     /// assert_eq!(purgatory.cancel(id), Some("join"));
     /// assert_eq!((purgatory.pending(), purgatory.watched()), (0, 0));
     /// ```
+    ///
+    /// # Panics
+    ///
+    /// Where [`Purgatory::try_watch`] refuses: only with a limit, or after a shutdown.
     pub fn watch(
         &mut self,
         operation: O,
         keys: impl IntoIterator<Item = K>,
         deadline: Timestamp,
     ) -> OperationId {
-        let order = self.watched;
-        self.watched += 1;
-        self.stats.submitted += 1;
-        let id = self.wheel.insert(deadline, Pending { operation, order, watches: NONE });
+        match self.try_watch(operation, keys, deadline) {
+            Ok(id) => id,
+            Err(refused) => panic!("{refused}"),
+        }
+    }
+
+    /// As [`Purgatory::watch`], for a purgatory that has a limit or may have been shut down.
+    ///
+    /// # Errors
+    ///
+    /// [`Refused`], with the operation, if as many wait as may or the purgatory was shut down.
+    ///
+    /// ```
+    /// # use purgatory::{Purgatory, Refused, Timestamp};
+    /// let mut purgatory: Purgatory<u32, &str> = Purgatory::new(Timestamp::ZERO);
+    /// purgatory.set_max_pending(1);
+    /// assert!(purgatory.try_watch("first", [7], Timestamp::MAX).is_ok());
+    /// assert_eq!(purgatory.try_watch("second", [7], Timestamp::MAX), Err(Refused::Full("second")));
+    /// ```
+    pub fn try_watch(
+        &mut self,
+        operation: O,
+        keys: impl IntoIterator<Item = K>,
+        deadline: Timestamp,
+    ) -> Result<OperationId, Refused<O>> {
+        let (id, _) = self.park(operation, deadline)?;
         let mut chain = NONE;
         for key in keys {
             chain = self.watches.link(key, id.index(), chain);
@@ -161,20 +152,25 @@ impl<K: Hash + Eq, O, S: BuildHasher> Purgatory<K, O, S> {
                 pending.watches = chain;
             }
         }
-        OperationId(id)
+        Ok(OperationId(id))
     }
 
-    /// Hands the operation back if it is ready, else parks it as [`Purgatory::watch`] does.
+    /// Hands the operation back if it is ready, else parks it as [`Purgatory::try_watch`] does.
     ///
-    /// One check is enough: with one owner nothing can happen between the check and the registration.
+    /// One check is enough: with one owner nothing can happen between the check and the registration. What is ready is
+    /// never refused.
+    ///
+    /// # Errors
+    ///
+    /// [`Refused`], with the operation, if as many wait as may or the purgatory was shut down.
     ///
     /// ```
     /// # use purgatory::{Purgatory, Submission, Timestamp};
     /// let mut purgatory: Purgatory<&str, u64> = Purgatory::new(Timestamp::ZERO);
     /// let end_offset = 15;
-    /// let submission =
-    ///     purgatory.try_complete_else_watch(10, ["log"], Timestamp::MAX, |&offset| offset <= end_offset);
-    /// assert_eq!(submission, Submission::Completed(10));
+    /// let is_ready = |&offset: &u64| offset <= end_offset;
+    /// let submission = purgatory.try_complete_else_watch(10, ["log"], Timestamp::MAX, is_ready);
+    /// assert_eq!(submission, Ok(Submission::Completed(10)));
     /// ```
     pub fn try_complete_else_watch(
         &mut self,
@@ -182,13 +178,13 @@ impl<K: Hash + Eq, O, S: BuildHasher> Purgatory<K, O, S> {
         keys: impl IntoIterator<Item = K>,
         deadline: Timestamp,
         is_ready: impl FnOnce(&O) -> bool,
-    ) -> Submission<O> {
+    ) -> Result<Submission<O>, Refused<O>> {
         if is_ready(&operation) {
             self.stats.submitted += 1;
             self.stats.satisfied += 1;
-            return Submission::Completed(operation);
+            return Ok(Submission::Completed(operation));
         }
-        Submission::Watched(self.watch(operation, keys, deadline))
+        self.try_watch(operation, keys, deadline).map(Submission::Watched)
     }
 
     /// Takes out the first operation under `key` that is ready, in watch order.
@@ -206,49 +202,6 @@ impl<K: Hash + Eq, O, S: BuildHasher> Purgatory<K, O, S> {
             if is_ready(&pending.operation) {
                 return self.leave(id, Cause::Satisfied);
             }
-            next = self.watches.next(watch);
-        }
-        None
-    }
-
-    /// Begins one pass over the operations that watch `key` now, for [`Purgatory::sweep_next`].
-    ///
-    /// The pass examines each operation once, however many are ready, and those that come after it began not at all:
-    /// it ends even if every completion watches the same key again.
-    ///
-    /// ```
-    /// # use purgatory::{Purgatory, Timestamp};
-    /// let mut purgatory: Purgatory<&str, u64> = Purgatory::new(Timestamp::ZERO);
-    /// for offset in [30, 10, 40, 20] {
-    ///     purgatory.watch(offset, ["log"], Timestamp::MAX);
-    /// }
-    /// let (mut sweep, mut done) = (purgatory.sweep("log"), Vec::new());
-    /// while let Some(offset) = purgatory.sweep_next(&mut sweep, |&offset| offset <= 30) {
-    ///     done.push(offset);
-    ///     purgatory.watch(offset, ["log"], Timestamp::MAX);
-    /// }
-    /// assert_eq!(done, [30, 10, 20]);
-    /// ```
-    pub fn sweep(&self, key: K) -> Sweep<K> {
-        Sweep { key, passed: None, end: self.watched }
-    }
-
-    /// Takes out the next operation of the pass that is ready. `None` once the pass is over.
-    ///
-    /// Between two calls operations may come, leave and be extended at will. A pass over `n` operations costs `O(n)`,
-    /// unless what it examined last leaves by another door: then it looks for its place from the front.
-    #[must_use = "the operation is handed back here and nowhere else"]
-    pub fn sweep_next(&mut self, sweep: &mut Sweep<K>, mut is_ready: impl FnMut(&O) -> bool) -> Option<O> {
-        let mut next = self.resume(sweep);
-        while let Some(watch) = next {
-            let (id, pending) = self.pending_at(watch);
-            if pending.order >= sweep.end {
-                return None;
-            }
-            if is_ready(&pending.operation) {
-                return self.leave(id, Cause::Satisfied);
-            }
-            sweep.passed = Some((watch, id, pending.order));
             next = self.watches.next(watch);
         }
         None
@@ -307,7 +260,7 @@ impl<K: Hash + Eq, O, S: BuildHasher> Purgatory<K, O, S> {
 
     /// Whether any operation watches `key`.
     pub fn contains_key<Q: Hash + Equivalent<K> + ?Sized>(&self, key: &Q) -> bool {
-        self.watches.first(key).is_some()
+        self.watches.first(key).is_some() || self.thresholds.count(self.watches.hash(key), key) > 0
     }
 
     /// How many operations wait.
@@ -317,17 +270,17 @@ impl<K: Hash + Eq, O, S: BuildHasher> Purgatory<K, O, S> {
 
     /// How many pairs of a waiting operation and a key it watches there are.
     pub fn watched(&self) -> usize {
-        self.watches.watches()
+        self.watches.watches() + self.thresholds.marks()
     }
 
     /// How many operations watch `key`.
     pub fn watched_by<Q: Hash + Equivalent<K> + ?Sized>(&self, key: &Q) -> usize {
-        self.watches.count(key)
+        self.watches.count(key) + self.thresholds.count(self.watches.hash(key), key)
     }
 
-    /// How many keys are watched.
+    /// How many keys are watched; one that is watched plainly and for a threshold counts as two.
     pub fn keys(&self) -> usize {
-        self.watches.keys()
+        self.watches.keys() + self.thresholds.keys()
     }
 
     /// What happened so far.
@@ -335,21 +288,27 @@ impl<K: Hash + Eq, O, S: BuildHasher> Purgatory<K, O, S> {
         self.stats
     }
 
-    fn pending_at(&self, watch: u32) -> (TimerId, &Pending<O>) {
-        self.wheel.by_index(self.watches.operation(watch)).expect("invariant: what is watched is pending")
+    /// Gives the operation its deadline and its place in the order, but no key yet.
+    fn park(&mut self, operation: O, deadline: Timestamp) -> Result<(TimerId, u64), Refused<O>> {
+        if self.is_shut_down {
+            return Err(Refused::ShutDown(operation));
+        }
+        if self.wheel.len() >= self.max_pending {
+            return Err(Refused::Full(operation));
+        }
+        let order = self.watched;
+        self.watched += 1;
+        self.stats.submitted += 1;
+        let pending = Pending { operation, order, watches: NONE, thresholds: NONE };
+        Ok((self.wheel.insert(deadline, pending), order))
     }
 
-    /// Where the pass goes on: behind what it passed last or, if that is gone, behind all that are older.
-    fn resume(&self, sweep: &Sweep<K>) -> Option<u32> {
-        let Some((watch, id, order)) = sweep.passed else { return self.watches.first(&sweep.key) };
-        if self.wheel.get(id).is_some() && self.watches.is_watch_of(watch, id.index(), &sweep.key) {
-            return self.watches.next(watch);
-        }
-        let mut next = self.watches.first(&sweep.key);
-        while let Some(watch) = next.filter(|&watch| self.pending_at(watch).1.order <= order) {
-            next = self.watches.next(watch);
-        }
-        next
+    fn pending_at(&self, watch: u32) -> (TimerId, &Pending<O>) {
+        self.pending_with(self.watches.operation(watch))
+    }
+
+    fn pending_with(&self, operation: u32) -> (TimerId, &Pending<O>) {
+        self.wheel.by_index(operation).expect("invariant: what has a watch or a mark is pending")
     }
 
     fn leave(&mut self, id: TimerId, cause: Cause) -> Option<O> {
@@ -359,13 +318,8 @@ impl<K: Hash + Eq, O, S: BuildHasher> Purgatory<K, O, S> {
 
     fn left(&mut self, pending: Pending<O>, cause: Cause) -> O {
         self.watches.unlink(pending.watches);
-        match cause {
-            Cause::Satisfied => self.stats.satisfied += 1,
-            Cause::Expired => self.stats.expired += 1,
-            Cause::Cancelled => self.stats.cancelled += 1,
-            Cause::Shutdown => self.stats.shut_down += 1,
-            Cause::Panicked => unreachable!("a panic of `is_ready` is the caller's here"),
-        }
+        self.thresholds.remove_all(pending.thresholds);
+        self.stats.count(cause);
         pending.operation
     }
 }

@@ -27,11 +27,11 @@ use hashbrown::Equivalent;
 
 pub use driver::Driver;
 pub use exit::{Exit, Exits};
-pub use options::{Options, Refused, SharedStats};
+pub use options::{Options, SharedStats};
 pub use wait::Wait;
 
 use crate::sync::{AtomicUsize, Ordering};
-use crate::{Cause, DefaultHashBuilder, Submission, TimerId, Timestamp};
+use crate::{Cause, DefaultHashBuilder, Refused, Submission, TimerId, Timestamp};
 use exit::{Executor, Sink};
 use held::Held;
 use inner::{Evicting, Parked, Refusal};

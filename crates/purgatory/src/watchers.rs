@@ -1,10 +1,10 @@
 //! Who waits for what: key to operations, in watch order. Never knows time.
 //!
 //! ```text
-//! keys: hash table ──▶ lists: slab of { key, head, tail, count }
-//!                                        │
-//!                                        ▼
-//!                 watches: slab of { operation, list, previous, next, sibling }
+//! keys: key ──▶ list { head, tail, count }
+//!                       │
+//!                       ▼
+//! watches: slab of { operation, list, previous, next, sibling }
 //!                 previous/next: one key's watches in watch order; sibling: one operation's watches
 //! ```
 //!
@@ -12,24 +12,20 @@
 
 use std::hash::{BuildHasher, Hash};
 
-use hashbrown::{Equivalent, HashTable};
+use hashbrown::Equivalent;
 use slab::Slab;
 
-/// The end of a chain. Slabs never grow to this index.
-pub(crate) const NONE: u32 = u32::MAX;
+use crate::keys::{Keys, NONE, slab_index};
 
 #[derive(Debug)]
 pub(crate) struct WatchIndex<K, S> {
-    keys: HashTable<u32>,
-    lists: Slab<List<K>>,
+    keys: Keys<K, List>,
     watches: Slab<Watch>,
     hasher: S,
 }
 
 #[derive(Debug)]
-struct List<K> {
-    key: K,
-    hash: u64,
+struct List {
     head: u32,
     tail: u32,
     count: u32,
@@ -46,14 +42,19 @@ struct Watch {
 
 impl<K: Hash + Eq, S: BuildHasher> WatchIndex<K, S> {
     pub(crate) fn with_hasher(hasher: S) -> Self {
-        Self { keys: HashTable::new(), lists: Slab::new(), watches: Slab::new(), hasher }
+        Self { keys: Keys::new(), watches: Slab::new(), hasher }
+    }
+
+    pub(crate) fn hash<Q: Hash + ?Sized>(&self, key: &Q) -> u64 {
+        self.hasher.hash_one(key)
     }
 
     /// Links `operation` at the end of the key's list, and in front of `chain`, its watches so far. Returns the new
     /// chain. A key that the operation watches already is left alone: it must be the newest of all operations.
     pub(crate) fn link(&mut self, key: K, operation: u32, chain: u32) -> u32 {
-        let list_index = self.list_for(key);
-        let list = &mut self.lists[list_index as usize];
+        let empty = || List { head: NONE, tail: NONE, count: 0 };
+        let list_index = self.keys.find_or_insert(self.hasher.hash_one(&key), key, empty);
+        let list = &mut self.keys[list_index];
         let previous = list.tail;
         if previous != NONE && self.watches[previous as usize].operation == operation {
             return chain;
@@ -81,7 +82,7 @@ impl<K: Hash + Eq, S: BuildHasher> WatchIndex<K, S> {
 
     /// The first watch under the key.
     pub(crate) fn first<Q: Hash + Equivalent<K> + ?Sized>(&self, key: &Q) -> Option<u32> {
-        self.find(key).map(|list| self.lists[list as usize].head)
+        self.find(key).map(|list| self.keys[list].head)
     }
 
     /// The watch after this one, under the same key.
@@ -98,12 +99,12 @@ impl<K: Hash + Eq, S: BuildHasher> WatchIndex<K, S> {
     /// Whether `watch` is still the one that `operation` has on `key`.
     pub(crate) fn is_watch_of(&self, watch: u32, operation: u32, key: &K) -> bool {
         let found = self.watches.get(watch as usize).filter(|watch| watch.operation == operation);
-        found.is_some_and(|watch| self.lists[watch.list as usize].key == *key)
+        found.is_some_and(|watch| self.keys.key(watch.list) == key)
     }
 
     /// How many operations watch the key.
     pub(crate) fn count<Q: Hash + Equivalent<K> + ?Sized>(&self, key: &Q) -> usize {
-        self.find(key).map_or(0, |list| self.lists[list as usize].count as usize)
+        self.find(key).map_or(0, |list| self.keys[list].count as usize)
     }
 
     /// How many pairs of operation and key there are.
@@ -113,33 +114,18 @@ impl<K: Hash + Eq, S: BuildHasher> WatchIndex<K, S> {
 
     /// How many keys are watched.
     pub(crate) fn keys(&self) -> usize {
-        self.lists.len()
+        self.keys.len()
     }
 
     fn find<Q: Hash + Equivalent<K> + ?Sized>(&self, key: &Q) -> Option<u32> {
-        let hash = self.hasher.hash_one(key);
-        self.keys.find(hash, |&list| key.equivalent(&self.lists[list as usize].key)).copied()
-    }
-
-    fn list_for(&mut self, key: K) -> u32 {
-        let hash = self.hasher.hash_one(&key);
-        let (keys, lists) = (&mut self.keys, &mut self.lists);
-        if let Some(&list) = keys.find(hash, |&list| lists[list as usize].key == key) {
-            return list;
-        }
-        let index = slab_index(lists.insert(List { key, hash, head: NONE, tail: NONE, count: 0 }));
-        keys.insert_unique(hash, index, |&list| lists[list as usize].hash);
-        index
+        self.keys.find(self.hasher.hash_one(key), key)
     }
 
     fn unlink_one(&mut self, watch: Watch) {
-        let list = &mut self.lists[watch.list as usize];
+        let list = &mut self.keys[watch.list];
         list.count -= 1;
         if list.count == 0 {
-            let hash = list.hash;
-            self.lists.remove(watch.list as usize);
-            let entry = self.keys.find_entry(hash, |&list| list == watch.list);
-            entry.expect("invariant: a list is found under its key's hash").remove();
+            self.keys.remove(watch.list);
             return;
         }
         match watch.previous {
@@ -151,8 +137,4 @@ impl<K: Hash + Eq, S: BuildHasher> WatchIndex<K, S> {
             next => self.watches[next as usize].previous = watch.previous,
         }
     }
-}
-
-fn slab_index(index: usize) -> u32 {
-    u32::try_from(index).ok().filter(|&index| index != NONE).expect("fewer than 2^32 - 1 watches")
 }

@@ -1,7 +1,5 @@
 //! What a shared purgatory can be told when it is made, what it counts, and how it refuses.
 
-use std::fmt;
-
 use crate::Cause;
 use crate::sync::{AtomicU64, AtomicUsize, Ordering};
 
@@ -27,35 +25,6 @@ impl Default for Options {
         Self { name: "default".to_owned(), shards: 16, max_pending: 1 << 24 }
     }
 }
-
-/// Why an operation was not taken in; it is handed back.
-#[derive(Debug, PartialEq, Eq)]
-pub enum Refused<O> {
-    /// `max_pending` operations wait already.
-    Full(O),
-    /// The purgatory was shut down.
-    ShutDown(O),
-}
-
-impl<O> Refused<O> {
-    /// The operation.
-    pub fn into_operation(self) -> O {
-        match self {
-            Self::Full(operation) | Self::ShutDown(operation) => operation,
-        }
-    }
-}
-
-impl<O> fmt::Display for Refused<O> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Full(_) => "as many operations wait as may",
-            Self::ShutDown(_) => "the purgatory was shut down",
-        })
-    }
-}
-
-impl<O: fmt::Debug> std::error::Error for Refused<O> {}
 
 /// Counts since the purgatory was made, each exact by itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

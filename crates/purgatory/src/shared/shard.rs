@@ -7,8 +7,9 @@
 use slab::Slab;
 
 use super::SharedId;
+use crate::keys::NONE;
 use crate::sync::{AtomicU64, Mutex, MutexGuard, Ordering};
-use crate::watchers::{NONE, WatchIndex};
+use crate::watchers::WatchIndex;
 use crate::{Cause, TimerId, Timestamp, TimingWheel};
 
 #[derive(Debug)]

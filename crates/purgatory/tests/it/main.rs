@@ -3,9 +3,9 @@
 mod clock;
 mod purgatory;
 mod purgatory_model;
-#[cfg(not(shuttle))]
+#[cfg(all(feature = "shared", not(shuttle)))]
 mod shared;
-#[cfg(not(shuttle))]
+#[cfg(all(feature = "shared", not(shuttle)))]
 mod stress;
 mod wheel;
 mod wheel_model;

@@ -1,6 +1,6 @@
 //! What can go wrong in a purgatory, one fault each.
 
-use purgatory::{Purgatory, Submission, Timestamp};
+use purgatory::{Cause, Purgatory, Refused, Submission, Timestamp};
 
 fn t(ticks: u64) -> Timestamp {
     Timestamp::from_ticks(ticks)
@@ -43,7 +43,7 @@ fn a_check_is_made_once_however_many_keys_there_are() {
         checks += 1;
         false
     });
-    assert!(matches!(submission, Submission::Watched(_)));
+    assert!(matches!(submission, Ok(Submission::Watched(_))));
     assert_eq!(checks, 1);
 }
 
@@ -149,4 +149,116 @@ fn a_sweep_survives_the_loss_of_the_operation_it_stands_on() {
     assert_eq!(purgatory.sweep_next(&mut sweep, |o| o % 2 == 1), None);
     assert_eq!(purgatory.sweep_next(&mut sweep, |_| true), None);
     assert_eq!(purgatory.watched_by("key"), 2);
+}
+
+#[test]
+fn a_chain_of_a_million_completions_needs_no_stack() {
+    const LENGTH: u32 = 1_000_000;
+    let mut purgatory = Purgatory::<u32, u32>::new(t(0));
+    for link in 0..LENGTH {
+        purgatory.watch(link + 1, [link], Timestamp::MAX);
+    }
+    let mut key = 0;
+    while let Some(next) = purgatory.complete_next(&key, |_| true) {
+        key = next;
+    }
+    assert_eq!((key, purgatory.pending(), purgatory.keys()), (LENGTH, 0, 0));
+}
+
+#[test]
+fn a_completion_may_watch_the_key_it_came_from_and_the_pass_still_ends() {
+    let mut purgatory = Purgatory::<&str, u32>::new(t(0));
+    for operation in 0..10 {
+        purgatory.watch(operation, ["key"], t(10));
+    }
+    let mut sweep = purgatory.sweep("key");
+    let mut seen = 0;
+    while let Some(operation) = purgatory.sweep_next(&mut sweep, |_| true) {
+        purgatory.watch(operation + 100, ["key"], t(10));
+        seen += 1;
+    }
+    assert_eq!((seen, purgatory.watched_by("key")), (10, 10));
+}
+
+#[test]
+fn what_would_be_one_too_many_is_handed_back_and_nothing_else_is_lost() {
+    let mut purgatory = Purgatory::<&str, String>::new(t(0));
+    purgatory.set_max_pending(2);
+    for name in ["a", "b"] {
+        purgatory.watch(name.into(), ["key"], t(10));
+    }
+    let refused = purgatory.try_watch("c".into(), ["key", "other"], t(10));
+    assert_eq!(refused.map_err(Refused::into_operation), Err("c".into()));
+    let refused = purgatory.watch_thresholds("d".into(), [("key", 5)], t(10));
+    assert_eq!(refused, Err(Refused::Full("d".into())));
+    assert_eq!((purgatory.watched(), purgatory.keys(), purgatory.stats().submitted), (2, 1, 2));
+    let ready = purgatory.try_complete_else_watch("e".into(), ["key"], t(10), |_| true);
+    assert_eq!(ready, Ok(Submission::Completed("e".into())));
+    assert_eq!(purgatory.complete_next("key", |_| true).as_deref(), Some("a"));
+    assert!(purgatory.try_watch("c".into(), ["key"], t(10)).is_ok());
+}
+
+#[test]
+#[should_panic(expected = "as many operations wait as may")]
+fn watching_beyond_a_limit_that_was_set_is_a_bug_of_who_did_not_ask() {
+    let mut purgatory = purgatory();
+    purgatory.set_max_pending(0);
+    purgatory.watch("one", [], t(1));
+}
+
+#[test]
+fn a_shutdown_hands_back_everything_in_watch_order_and_refuses_what_comes_later() {
+    let mut purgatory = purgatory();
+    purgatory.watch("first", ["key"], t(90));
+    let gone = purgatory.watch("gone", [], t(5));
+    assert!(purgatory.watch_thresholds("second", [("key", 7)], Timestamp::MAX).is_ok());
+    assert_eq!(purgatory.cancel(gone), Some("gone"));
+    purgatory.watch("third", ["key"], t(5));
+    purgatory.watch("expired", [], t(5));
+    let fourth = purgatory.watch("fourth", [], t(5));
+    assert_eq!(purgatory.expire_next(t(5)), Some("third"));
+    assert_eq!(purgatory.expire_next(t(5)), Some("expired"));
+    assert_eq!(purgatory.shutdown(), ["first", "second", "fourth"]);
+    assert_eq!(purgatory.expire_next(Timestamp::MAX), None);
+    assert_eq!(purgatory.reach_next("key", u64::MAX), None);
+    assert!(!purgatory.extend(fourth, t(10)));
+    assert_eq!(purgatory.try_watch("late", ["key"], t(9)), Err(Refused::ShutDown("late")));
+    assert_eq!(purgatory.shutdown(), [""; 0]);
+    assert_eq!((purgatory.stats().shut_down, purgatory.stats().expired), (3, 2));
+}
+
+#[test]
+fn all_under_a_key_leave_when_its_owner_is_gone_and_their_other_keys_forget_them() {
+    let mut purgatory = purgatory();
+    purgatory.watch("plain", ["lost", "kept"], t(90));
+    assert!(purgatory.watch_thresholds("high", [("lost", 9), ("kept", 1)], t(90)).is_ok());
+    assert!(purgatory.watch_thresholds("low", [("lost", 2), ("lost", 3)], t(90)).is_ok());
+    purgatory.watch("stays", ["kept"], t(90));
+    assert_eq!(purgatory.complete_all("lost", Cause::Cancelled), ["plain", "low", "high"]);
+    assert_eq!((purgatory.watched(), purgatory.keys()), (1, 1));
+    assert_eq!(purgatory.stats().cancelled, 3);
+    assert_eq!(purgatory.complete_all("lost", Cause::Cancelled), [""; 0]);
+}
+
+#[test]
+fn an_operation_leaves_when_the_last_of_its_thresholds_is_reached() {
+    let mut purgatory = Purgatory::<u32, u32>::new(t(0));
+    // A hundred writes, each waiting for three replicas to reach its offset.
+    for offset in (0..100).rev() {
+        let thresholds = [1, 2, 3].map(|replica| (replica, u64::from(offset)));
+        assert!(purgatory.watch_thresholds(offset, thresholds, t(500)).is_ok());
+    }
+    let mut reach =
+        |replica, offset| std::iter::from_fn(|| purgatory.reach_next(&replica, offset)).collect::<Vec<u32>>();
+    assert_eq!(reach(1, 50), []);
+    assert_eq!(reach(2, 3), []);
+    assert_eq!(reach(3, 99), [0, 1, 2, 3]);
+    assert_eq!(reach(2, 3), []);
+    assert_eq!(reach(2, 60), (4..=50).collect::<Vec<_>>());
+    assert_eq!(reach(2, 60), []);
+    assert_eq!(reach(1, u64::MAX), (51..=60).collect::<Vec<_>>());
+    assert_eq!(purgatory.lowest_threshold(&2), Some(61));
+    assert_eq!((purgatory.watched_by(&1), purgatory.watched_by(&2), purgatory.watched_by(&3)), (0, 39, 0));
+    assert_eq!(std::iter::from_fn(|| purgatory.expire_next(t(500))).count(), 39);
+    assert_eq!(purgatory.watched(), 0);
 }

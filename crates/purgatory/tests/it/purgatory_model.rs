@@ -1,6 +1,6 @@
 //! The purgatory against a list of operations: random steps from seeds; the order of exits must be the same too.
 
-use purgatory::{OperationId, Purgatory, Stats, Submission, Timestamp};
+use purgatory::{Cause, OperationId, Purgatory, Stats, Submission, Timestamp};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -16,6 +16,8 @@ struct Modelled {
     id: OperationId,
     operation: u64,
     keys: Vec<u8>,
+    /// Which keys must yet reach what. Empty for those that wait for a trigger.
+    thresholds: Vec<(u8, u64)>,
     deadline: u64,
     due: u64,
 }
@@ -71,19 +73,84 @@ impl Check {
         self.next_operation += 1;
         self.model.stats.submitted += 1;
         match self.purgatory.try_complete_else_watch(operation, keys.clone(), t(deadline), |_| ready) {
-            Submission::Completed(completed) => {
+            Err(refused) => panic!("{refused}"),
+            Ok(Submission::Completed(completed)) => {
                 assert!(ready);
                 assert_eq!(completed, operation);
                 self.model.stats.satisfied += 1;
             }
-            Submission::Watched(id) => {
+            Ok(Submission::Watched(id)) => {
                 assert!(!ready);
                 keys.sort_unstable();
                 keys.dedup();
                 let due = deadline.max(self.model.now);
-                self.model.pending.push(Modelled { id, operation, keys, deadline, due });
+                let thresholds = Vec::new();
+                self.model.pending.push(Modelled { id, operation, keys, thresholds, deadline, due });
             }
         }
+    }
+
+    fn watch_thresholds(&mut self) {
+        let (operation, deadline) = (self.next_operation, self.deadline());
+        let keys = self.keys();
+        let thresholds: Vec<_> = keys.iter().map(|&key| (key, self.rng.random_range(0..50))).collect();
+        let id = self.purgatory.watch_thresholds(operation, thresholds.clone(), t(deadline));
+        let id = id.expect("there is no limit");
+        self.next_operation += 1;
+        self.model.stats.submitted += 1;
+        let due = deadline.max(self.model.now);
+        self.model.pending.push(Modelled { id, operation, keys: Vec::new(), thresholds, deadline, due });
+    }
+
+    /// A key has reached a value: the marks that are below go, and who has none left, by minimum and watch order.
+    fn reach(&mut self) {
+        let (key, value) = (self.rng.random_range(0..6), self.rng.random_range(0..50));
+        loop {
+            let mut marks = Vec::new();
+            for modelled in &self.model.pending {
+                let below = modelled.thresholds.iter().filter(|&&(k, minimum)| k == key && minimum <= value);
+                marks.extend(below.map(|&(_, minimum)| (minimum, modelled.operation)));
+            }
+            marks.sort_unstable();
+            let mut expected = None;
+            for mark in marks {
+                let at =
+                    self.model.pending.iter().position(|m| m.operation == mark.1).expect("it has a mark");
+                let thresholds = &mut self.model.pending[at].thresholds;
+                let reached = thresholds.iter().position(|&t| t == (key, mark.0)).expect("it has this mark");
+                thresholds.remove(reached);
+                if thresholds.is_empty() {
+                    let gone = self.model.pending.remove(at);
+                    self.last_gone = Some(gone.id);
+                    self.model.stats.satisfied += 1;
+                    expected = Some(gone.operation);
+                    break;
+                }
+            }
+            assert_eq!(self.purgatory.reach_next(&key, value), expected);
+            if expected.is_none() {
+                break;
+            }
+        }
+        let all = self.model.pending.iter().flat_map(|m| &m.thresholds);
+        let lowest = all.filter(|&&(k, _)| k == key).map(|&(_, minimum)| minimum).min();
+        assert_eq!(self.purgatory.lowest_threshold(&key), lowest);
+    }
+
+    fn complete_all(&mut self) {
+        let key = self.rng.random_range(0..6);
+        let mut expected = Vec::new();
+        let mut leave = |model: &mut Model, gone: &dyn Fn(&Modelled) -> bool| {
+            while let Some(at) = model.pending.iter().position(gone) {
+                expected.push(model.pending.remove(at).operation);
+                model.stats.cancelled += 1;
+            }
+        };
+        leave(&mut self.model, &|m| m.keys.contains(&key));
+        for minimum in 0..50 {
+            leave(&mut self.model, &|m| m.thresholds.contains(&(key, minimum)));
+        }
+        assert_eq!(self.purgatory.complete_all(&key, Cause::Cancelled), expected);
     }
 
     fn any(&mut self) -> Option<usize> {
@@ -174,13 +241,15 @@ impl Check {
     fn compare(&mut self) {
         let pending = &self.model.pending;
         assert_eq!(self.purgatory.pending(), pending.len());
-        assert_eq!(self.purgatory.watched(), pending.iter().map(|m| m.keys.len()).sum::<usize>());
+        let watched = pending.iter().map(|m| m.keys.len() + m.thresholds.len()).sum::<usize>();
+        assert_eq!(self.purgatory.watched(), watched);
         let mut keys = 0;
         for key in 0..6 {
             let count = pending.iter().filter(|m| m.keys.contains(&key)).count();
-            assert_eq!(self.purgatory.watched_by(&key), count);
-            assert_eq!(self.purgatory.contains_key(&key), count > 0);
-            keys += usize::from(count > 0);
+            let marks = pending.iter().flat_map(|m| &m.thresholds).filter(|&&(k, _)| k == key).count();
+            assert_eq!(self.purgatory.watched_by(&key), count + marks);
+            assert_eq!(self.purgatory.contains_key(&key), count + marks > 0);
+            keys += usize::from(count > 0) + usize::from(marks > 0);
         }
         assert_eq!(self.purgatory.keys(), keys);
         assert_eq!(self.purgatory.stats(), self.model.stats);
@@ -201,7 +270,10 @@ impl Check {
 
     fn step(&mut self) {
         match self.rng.random_range(0..100) {
-            0..40 => self.watch(),
+            0..28 => self.watch(),
+            28..36 => self.watch_thresholds(),
+            36..39 => self.reach(),
+            39 => self.complete_all(),
             40..50 => self.cancel(),
             50..65 => self.extend(),
             65..75 => self.complete(),
@@ -209,6 +281,17 @@ impl Check {
             _ => self.expire(),
         }
         self.compare();
+    }
+}
+
+impl Check {
+    /// What waits at the end comes back in watch order, and nothing is left.
+    fn finish(mut self) {
+        let expected: Vec<u64> = self.model.pending.iter().map(|m| m.operation).collect();
+        assert_eq!(self.purgatory.shutdown(), expected);
+        assert_eq!((self.purgatory.pending(), self.purgatory.watched(), self.purgatory.keys()), (0, 0, 0));
+        assert_eq!(self.purgatory.expire_next(Timestamp::MAX), None);
+        assert_eq!(self.purgatory.next_deadline(), None);
     }
 }
 
@@ -221,6 +304,7 @@ fn random_steps() {
             for _ in 0..steps {
                 check.step();
             }
+            check.finish();
         }
     }
 }

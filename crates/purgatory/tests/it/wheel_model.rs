@@ -266,7 +266,7 @@ fn random_steps_at_every_uptime() {
 #[test]
 fn random_steps_in_a_crowd() {
     let (steps, starts): (_, &[u64]) = if cfg!(debug_assertions) {
-        (60_000, &[0])
+        (25_000, &[0])
     } else {
         (1_500_000, &[0, (1 << 32) - 5_000, u64::MAX - (1 << 40)])
     };

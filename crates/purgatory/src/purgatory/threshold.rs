@@ -1,0 +1,73 @@
+//! Operations that wait until keys have reached a value: "acknowledged up to offset n".
+
+use std::hash::{BuildHasher, Hash};
+
+use hashbrown::Equivalent;
+
+use super::{OperationId, Purgatory, Refused};
+use crate::keys::NONE;
+use crate::thresholds::Reached;
+use crate::{Cause, Timestamp};
+
+impl<K: Hash + Eq, O, S: BuildHasher> Purgatory<K, O, S> {
+    /// Parks an operation until *every* key has reached its minimum, as [`Purgatory::reach_next`] is told, or until
+    /// `deadline`. A key may be given twice; without any key the operation is a mere timer.
+    ///
+    /// Values that a key reached earlier do not count: check before parking.
+    ///
+    /// # Errors
+    ///
+    /// [`Refused`], with the operation, if as many wait as may or the purgatory was shut down.
+    ///
+    /// ```
+    /// # use purgatory::{Purgatory, Timestamp};
+    /// let mut purgatory: Purgatory<&str, &str> = Purgatory::new(Timestamp::ZERO);
+    /// let write = purgatory.watch_thresholds("write", [("replica-1", 40), ("replica-2", 40)], Timestamp::MAX);
+    /// assert!(write.is_ok());
+    /// assert_eq!(purgatory.reach_next("replica-1", 45), None);
+    /// assert_eq!(purgatory.reach_next("replica-2", 39), None);
+    /// assert_eq!(purgatory.reach_next("replica-2", 40), Some("write"));
+    /// ```
+    pub fn watch_thresholds(
+        &mut self,
+        operation: O,
+        thresholds: impl IntoIterator<Item = (K, u64)>,
+        deadline: Timestamp,
+    ) -> Result<OperationId, Refused<O>> {
+        let (id, order) = self.park(operation, deadline)?;
+        let mut chain = NONE;
+        for (key, minimum) in thresholds {
+            let hash = self.watches.hash(&key);
+            chain = self.thresholds.add(hash, key, minimum, (id.index(), order), chain);
+            if let Some(pending) = self.wheel.get_mut(id) {
+                pending.thresholds = chain;
+            }
+        }
+        Ok(OperationId(id))
+    }
+
+    /// Tells that `key` has reached `value`, and takes out the next operation that has all it waited for: lowest minimum
+    /// first, then in watch order. `None` once there are no more.
+    ///
+    /// Costs nothing for operations whose minimum is above `value`, however many they are.
+    #[must_use = "the operation is handed back here and nowhere else"]
+    pub fn reach_next<Q: Hash + Equivalent<K> + ?Sized>(&mut self, key: &Q, value: u64) -> Option<O> {
+        let hash = self.watches.hash(key);
+        while let Some(Reached { operation, mark, next }) = self.thresholds.reach(hash, key, value) {
+            let (id, pending) = self.pending_with(operation);
+            let first = if pending.thresholds == mark { next } else { pending.thresholds };
+            if let Some(pending) = self.wheel.get_mut(id) {
+                pending.thresholds = first;
+            }
+            if first == NONE {
+                return self.leave(id, Cause::Satisfied);
+            }
+        }
+        None
+    }
+
+    /// The lowest minimum that anything waits for `key` to reach.
+    pub fn lowest_threshold<Q: Hash + Equivalent<K> + ?Sized>(&self, key: &Q) -> Option<u64> {
+        self.thresholds.lowest(self.watches.hash(key), key)
+    }
+}
