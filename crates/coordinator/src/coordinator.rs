@@ -12,7 +12,7 @@ use crate::groups::{GroupIndex, Groups};
 use crate::hasher::Hasher;
 use crate::ids::GroupId;
 use crate::messages::{GroupError, Input, Output, Record, Request};
-use crate::offsets::retention;
+use crate::offsets::retention::Pass;
 use crate::offsets::transactions::{self, OpenTransactions};
 use crate::partitions::Partitions;
 use crate::requests;
@@ -67,8 +67,8 @@ impl Coordinator {
             Input::EndTransaction { producer, partitions, outcome } => {
                 transactions::end(self, producer, &partitions, outcome);
             }
-            Input::TopicPartitionsDeleted(partitions) => retention::delete_partitions(self, &partitions),
-            Input::CleanUp => retention::clean_up(self),
+            Input::TopicPartitionsDeleted(partitions) => Pass::delete(partitions).go_on(self),
+            Input::CleanUp => Pass::clean_up().go_on(self),
             Input::BeginLoad(partition, epoch) => self.begin_load(partition, epoch),
             Input::Load(partition, records) => {
                 for record in records {
@@ -149,8 +149,9 @@ impl Coordinator {
                 }
             }
             Delayed::Store(waiting) => delayed::store::on_expired(self, *waiting),
+            Delayed::Retention(pass) => pass.go_on(self),
             Delayed::CleanUp => {
-                retention::clean_up(self);
+                Pass::clean_up().go_on(self);
                 if let Some(interval) = self.turn.config.offsets_retention_check_interval_ms {
                     let deadline = self.turn.after_ms(interval);
                     self.turn.purgatory.watch(Delayed::CleanUp, [], deadline);

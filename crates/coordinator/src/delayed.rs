@@ -9,6 +9,7 @@ use crate::group::MemberIndex;
 use crate::groups::GroupIndex;
 use crate::ids::{Generation, MemberId};
 use crate::messages::StoreId;
+use crate::offsets::retention::Pass;
 pub(crate) use store::DelayedStore;
 
 /// One thing that waits. 16 bytes, since there is one for every member.
@@ -28,6 +29,8 @@ pub(crate) enum Delayed {
     Store(Box<DelayedStore>),
     /// The next periodic clean-up.
     CleanUp,
+    /// The rest of a pass over all groups.
+    Retention(Box<Pass>),
 }
 
 /// What can complete an operation before its deadline.

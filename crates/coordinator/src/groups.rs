@@ -95,6 +95,16 @@ impl Groups {
         self.places.iter().filter_map(|place| place.group.as_deref())
     }
 
+    /// The groups in up to `count` places from `place` on, and where to go on if there are more places.
+    pub(crate) fn slice(&self, place: u32, count: usize) -> (Vec<GroupIndex>, Option<u32>) {
+        let rest = self.places.get(place as usize..).unwrap_or_default();
+        let slice = &rest[..rest.len().min(count)];
+        let groups = slice.iter().filter_map(|place| place.group.as_deref()).map(|group| group.index);
+        let next = (rest.len() > slice.len())
+            .then(|| place.saturating_add(u32::try_from(slice.len()).unwrap_or(u32::MAX)));
+        (groups.collect(), next)
+    }
+
     fn name_at(&self, place: u32) -> &GroupId {
         let group = self.places[place as usize].group.as_ref().expect("invariant: only groups are named");
         &group.name

@@ -112,7 +112,7 @@ pub struct OffsetFetchResponse {
 }
 
 /// One offset.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FetchedOffset {
     /// Of which partition.
     pub partition: TopicPartition,

@@ -1,7 +1,12 @@
 //! When offsets go: they expire, or their topic is deleted; and with the last one the empty group goes (KIP-211).
+//!
+//! Both mean a pass over all groups, which there may be millions of. It is made in slices, a tick apart, so that no
+//! turn is held up: few groups are done at once, many within moments. A group that comes meanwhile may be missed, but
+//! it has nothing yet that is old.
 
 use super::{GroupOffsets, Position, Retention, Subscription};
 use crate::coordinator::Coordinator;
+use crate::delayed::Delayed;
 use crate::events::EventKind;
 use crate::group::{Group, Phase};
 use crate::groups::GroupIndex;
@@ -9,29 +14,68 @@ use crate::ids::TopicPartition;
 use crate::messages::Record;
 use crate::turn::Turn;
 
-/// One pass over all groups: expired offsets go, then empty groups without offsets.
-pub(crate) fn clean_up(coordinator: &mut Coordinator) {
-    let (now_ms, retention_ms) = (coordinator.turn.unix_ms(), coordinator.turn.config.offsets_retention_ms);
-    for index in all_groups(coordinator) {
-        let Some((turn, group)) = coordinator.turn_and_group(index) else { continue };
-        let mut offsets = std::mem::take(&mut group.offsets);
-        let expired = offsets.expire(now_ms, retention_ms, rule(group));
-        group.offsets = offsets;
-        forget(turn, group, expired, |partition| EventKind::OffsetExpired { partition });
-        remove_if_bare(coordinator, index, "it is empty and its offsets have expired");
+/// How many groups one slice looks at: well under a millisecond if nothing is to be done.
+const SLICE: usize = 1_000;
+
+/// A pass over all groups, as far as it has come.
+#[derive(Debug)]
+pub(crate) struct Pass {
+    work: Work,
+    /// The first place that has not been looked at.
+    place: u32,
+}
+
+#[derive(Debug)]
+enum Work {
+    /// Expired offsets go, then empty groups without offsets.
+    CleanUp,
+    /// These partitions no longer exist: their offsets go, then empty groups without offsets.
+    Delete(Vec<TopicPartition>),
+}
+
+impl Pass {
+    pub(crate) fn clean_up() -> Self {
+        Self { work: Work::CleanUp, place: 0 }
+    }
+
+    pub(crate) fn delete(mut partitions: Vec<TopicPartition>) -> Self {
+        partitions.sort_unstable();
+        partitions.dedup();
+        Self { work: Work::Delete(partitions), place: 0 }
+    }
+
+    /// Does the next slice, and leaves the rest for the next tick.
+    pub(crate) fn go_on(mut self, coordinator: &mut Coordinator) {
+        let (slice, next) = coordinator.groups.slice(self.place, SLICE);
+        for index in slice {
+            match &self.work {
+                Work::CleanUp => expire(coordinator, index),
+                Work::Delete(partitions) => delete(coordinator, index, partitions),
+            }
+        }
+        if let Some(place) = next {
+            self.place = place;
+            let deadline = coordinator.turn.after_ms(1_u32);
+            coordinator.turn.purgatory.watch(Delayed::Retention(Box::new(self)), [], deadline);
+        }
     }
 }
 
-/// The partitions no longer exist: their offsets go, and empty groups without others.
-pub(crate) fn delete_partitions(coordinator: &mut Coordinator, partitions: &[TopicPartition]) {
-    for index in all_groups(coordinator) {
-        let Some((turn, group)) = coordinator.turn_and_group(index) else { continue };
-        let deleted = remove(turn, &mut group.offsets, partitions);
-        if !deleted.is_empty() {
-            forget(turn, group, deleted, |partition| EventKind::OffsetDeleted { partition });
-            remove_if_bare(coordinator, index, "it is empty and the topics of its offsets are deleted");
-        }
-    }
+fn expire(coordinator: &mut Coordinator, index: GroupIndex) {
+    let Some((turn, group)) = coordinator.turn_and_group(index) else { return };
+    let (now_ms, retention_ms) = (turn.unix_ms(), turn.config.offsets_retention_ms);
+    let mut offsets = std::mem::take(&mut group.offsets);
+    let expired = offsets.expire(now_ms, retention_ms, rule(group));
+    group.offsets = offsets;
+    forget(turn, group, expired, |partition| EventKind::OffsetExpired { partition });
+    remove_if_bare(coordinator, index, "it is empty and keeps no offsets");
+}
+
+fn delete(coordinator: &mut Coordinator, index: GroupIndex, partitions: &[TopicPartition]) {
+    let Some((turn, group)) = coordinator.turn_and_group(index) else { return };
+    let deleted = remove(turn, &mut group.offsets, partitions);
+    forget(turn, group, deleted, |partition| EventKind::OffsetDeleted { partition });
+    remove_if_bare(coordinator, index, "it is empty and the topics of its offsets are deleted");
 }
 
 /// Removes the offsets of some partitions by request.
@@ -44,10 +88,6 @@ pub(crate) fn delete_offsets(
     let deleted = remove(turn, &mut group.offsets, partitions);
     forget(turn, group, deleted, |partition| EventKind::OffsetDeleted { partition });
     remove_if_bare(coordinator, index, "it is empty and its last offset was deleted by request");
-}
-
-fn all_groups(coordinator: &Coordinator) -> Vec<GroupIndex> {
-    coordinator.groups.iter().map(|group| group.index).collect()
 }
 
 /// What is known of who still needs the group's offsets decides how they age.
@@ -70,7 +110,7 @@ fn rule(group: &Group) -> Retention<'_> {
 
 fn remove(turn: &Turn, offsets: &mut GroupOffsets, partitions: &[TopicPartition]) -> Vec<TopicPartition> {
     let position = Position::stored(turn.next_store_id());
-    partitions.iter().filter(|partition| offsets.remove(position, partition)).cloned().collect()
+    offsets.remove_each(position, partitions)
 }
 
 /// Writes tombstones for partitions that were taken out of the table, and says so.

@@ -65,6 +65,16 @@ files! {
     forced_states: "22-forced-states.json", 13;
 }
 
+/// Scenarios of ours in the same form: faults that others had, and where we do better on purpose.
+#[test]
+fn own_scenarios() {
+    let files = scenario_files(&extra_folder());
+    assert!(!files.is_empty(), "no scenarios of ours");
+    for file in files {
+        run_file(&file, &DEVIATIONS).assert_clean();
+    }
+}
+
 #[test]
 fn scenarios_of_another_folder() {
     let Some(folder) = std::env::var_os("CONFORMANCE_DIR") else { return };
@@ -79,6 +89,10 @@ fn scenarios_of_another_folder() {
 
 fn own_folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/conformance")
+}
+
+fn extra_folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scenarios")
 }
 
 /// The scenario files of a folder, by name. `schema.json` describes them and is none.

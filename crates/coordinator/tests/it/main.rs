@@ -2,6 +2,7 @@
 
 mod conformance;
 mod joining;
+mod offsets;
 mod script;
 mod static_members;
 mod syncing;

@@ -4,13 +4,15 @@ use serde_json::{Value, json};
 
 use super::run::{read, run};
 use super::scenario::Scenario;
-use super::{own_folder, scenario_files};
+use super::{extra_folder, own_folder, scenario_files};
 
 #[test]
 fn every_falsified_expectation_is_noticed() {
     let mut falsified = 0;
     let mut unnoticed = Vec::new();
-    for file in scenario_files(&own_folder()) {
+    let files =
+        [own_folder(), extra_folder()].iter().flat_map(|folder| scenario_files(folder)).collect::<Vec<_>>();
+    for file in files {
         for scenario in read(&file).into_iter().filter(|scenario| run(scenario).is_ok()) {
             for (at, step) in falsifications(&scenario) {
                 falsified += 1;
