@@ -3,10 +3,12 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use coordinator::events::EventKind;
-use coordinator::ids::{Generation, GroupId, MemberId, OffsetsPartition, OwnerEpoch, ProducerId, TopicPartition};
+use coordinator::ids::{
+    Generation, GroupId, MemberId, OffsetsPartition, OwnerEpoch, ProducerId, TopicPartition,
+};
 use coordinator::messages::{
-    CommitOffset, DeleteGroups, FetchedOffset, GroupError, Input, OffsetCommit, OffsetDelete, OffsetFetch, Output, Record, Request,
-    Response, StoreError, StoreId, Token, TransactionOutcome, TxnOffsetCommit,
+    CommitOffset, DeleteGroups, FetchedOffset, GroupError, Input, OffsetCommit, OffsetDelete, OffsetFetch,
+    Output, Record, Request, Response, StoreError, StoreId, Token, TransactionOutcome, TxnOffsetCommit,
 };
 use coordinator::{Config, Coordinator, Partitioner, Timestamp};
 use rand::seq::IndexedRandom;
@@ -32,9 +34,9 @@ struct Host {
 }
 
 impl Host {
-    fn new(config: Config) -> Self {
+    fn new(mut config: Config) -> Self {
         let now = Timestamp::from_ticks(1_000_000_000);
-        let config = Config { partitioner: Partitioner::Kafka { partitions: 1 }, ..config };
+        config.partitioner = Partitioner::Kafka { partitions: 1 };
         let mut host = Self {
             coordinator: Coordinator::new(config, 5, now),
             now,
@@ -88,7 +90,8 @@ impl Host {
                 Output::Superseded(_) => panic!("nobody joins here"),
                 Output::Store(store) => {
                     let id = store.id;
-                    let waits = store.records.iter().any(|r| matches!(r, Record::Offset(_) | Record::TxnOffset(..)));
+                    let waits =
+                        store.records.iter().any(|r| matches!(r, Record::Offset(_) | Record::TxnOffset(..)));
                     self.log.push((id, store.records, None));
                     if self.reports || !waits {
                         self.report(id, Ok(()));
@@ -136,7 +139,12 @@ impl Host {
         }
     }
 
-    fn fetch(&mut self, group: &str, partitions: Option<Vec<TopicPartition>>, stable: bool) -> Vec<FetchedOffset> {
+    fn fetch(
+        &mut self,
+        group: &str,
+        partitions: Option<Vec<TopicPartition>>,
+        stable: bool,
+    ) -> Vec<FetchedOffset> {
         let group = GroupId::from(group);
         let fetch = OffsetFetch { group, partitions, require_stable: stable };
         let request = self.ask(Request::OffsetFetch(fetch));
@@ -322,7 +330,8 @@ fn what_happens_to_offsets_is_told() {
     host.advance(1_000);
     host.turn(Input::CleanUp);
     let told: Vec<String> = host.events.iter().map(|event| format!("{event:?}")).collect();
-    let told: Vec<&str> = told.iter().map(|event| event.split(['{', '(']).next().unwrap_or_default().trim()).collect();
+    let told: Vec<&str> =
+        told.iter().map(|event| event.split(['{', '(']).next().unwrap_or_default().trim()).collect();
     assert_eq!(told, ["OffsetDeleted", "OffsetDeleted", "OffsetExpired", "OffsetExpired", "GroupRemoved"]);
 }
 
@@ -342,7 +351,11 @@ fn a_restart_serves_what_was_served_before() {
             host.report(id, Ok(()));
         }
         let before = served(&mut host);
-        assert_eq!((host.responses.len() + host.fetches) as u64, host.requests, "all are answered, seed {seed}");
+        assert_eq!(
+            (host.responses.len() + host.fetches) as u64,
+            host.requests,
+            "all are answered, seed {seed}"
+        );
         host.restart();
         assert_eq!(served(&mut host), before, "seed {seed}");
         // Open transactions have survived too: they end alike.
@@ -363,7 +376,9 @@ fn random_step(host: &mut Host, random: &mut ChaCha8Rng) {
         0..=4 => drop(host.commit(group, random_offsets(random))),
         5..=8 => drop(host.txn_commit(group, producer, random_offsets(random))),
         9..=12 => {
-            let Some(id) = host.waiting.iter().copied().collect::<Vec<_>>().choose(random).copied() else { return };
+            let Some(id) = host.waiting.iter().copied().collect::<Vec<_>>().choose(random).copied() else {
+                return;
+            };
             let stored = random.random_bool(0.7);
             host.report(id, if stored { Ok(()) } else { Err(StoreError::NotEnoughReplicas) });
         }
@@ -392,7 +407,10 @@ fn random_offsets(random: &mut ChaCha8Rng) -> Vec<CommitOffset> {
             let topic = *["t", "u"].choose(random).expect("not empty");
             let metadata = *["", "m"].choose(random).expect("not empty");
             let value = random.random_range(0..1_000);
-            CommitOffset { metadata: metadata.into(), ..offset(partition(topic, random.random_range(0..3)), value) }
+            CommitOffset {
+                metadata: metadata.into(),
+                ..offset(partition(topic, random.random_range(0..3)), value)
+            }
         })
         .collect()
 }
