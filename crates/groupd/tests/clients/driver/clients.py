@@ -29,7 +29,7 @@ class Client:
     static_leaves: str = ""
     # Its own commits cannot be ordered: the driver commits, the client tells where it goes on reading.
     commits: bool = True
-    # It forms the group anew by itself when its connection breaks.
+    # Why it may join again by itself when all is well; if its leader does, the server must rebalance.
     rejoins: str = ""
 
     def arguments(self, command, server, group="", topic="", instance=None, session=6):
@@ -53,7 +53,14 @@ def go(program):
 CLIENTS = [
     Client("kcat", "kcat", [*python("kcat_member.py")], needs="kcat", commits=False),
     Client("confluent-kafka", "python", python("confluent_member.py"), python("confluent_admin.py"), "python3"),
-    Client("kafka-python", "python", python("kafka_python_member.py"), python("kafka_python_admin.py"), "python3"),
+    Client(
+        "kafka-python",
+        "python",
+        python("kafka_python_member.py"),
+        python("kafka_python_admin.py"),
+        needs="python3",
+        rejoins="it joined before it knew the topic's partitions, and as the leader again when it did",
+    ),
     Client(
         "aiokafka",
         "python",

@@ -120,17 +120,18 @@ def static_members(client, server, topic, report, log):
         if client.static_leaves:
             report.left_out(client.name, "a static member is closed and started again", client.static_leaves)
         else:
-            restart(members, "left", lambda: members.close("left"), check,
-                    "a static member is closed and started again")  # fmt: skip
-        restart(members, "right", members.programs["right"].kill, check, "a static member is killed and started again")
+            stop = lambda: members.close("left")  # noqa: E731
+            restart(members, "left", stop, "a static member is closed and started again", report)
+        stop = members.programs["right"].kill
+        restart(members, "right", stop, "a static member is killed and started again", report)
         twin(members, client, report)
     finally:
         members.kill_all()
 
 
-def restart(members, name, stop, check, title):
+def restart(members, name, stop, title, report):
     """Passes if nobody was asked to rebalance: same generation, same shares, no word at the other member."""
-    observer = members.server.observer
+    observer, log = members.server.observer, members.server.log_mark()
     before, generation = members.describe(), observer.generation(members.group)
     shares = {m.instance: m.partitions for m in before.members}
     others = {n: p.mark() for n, p in members.programs.items() if n != name}
@@ -146,13 +147,22 @@ def restart(members, name, stop, check, title):
     remark = f"generation {generation} -> {now}"
     if not passed:
         remark += f", the other heard {heard}, before {before}, after {members.state()}"
-    check(title, passed, remark)
+    undisturbed(members, title, passed, remark, log, report)
+
+
+def undisturbed(members, title, passed, remark, log, report):
+    """A check that there was no rebalance; one that the client itself asked for is told apart."""
+    client, server = members.client, members.server
+    if not passed and client.rejoins and server.leader_rejoined(members.group, log):
+        report.left_out(client.name, title, client.rejoins)
+    else:
+        report.check(client.name, title, passed, remark)
 
 
 def twin(members, client, report):
     """A second process with a living member's instance id takes its place; the first is fenced."""
     title = "a twin of a static member fences it"
-    observer = members.server.observer
+    observer, log = members.server.observer, members.server.log_mark()
     generation = observer.generation(members.group)
     first = members.programs.pop("left")
     old = next(m for m in members.describe().members if m.instance == "i-left")
@@ -174,7 +184,7 @@ def twin(members, client, report):
     remark = f"generation {generation} -> {now}"
     if not passed:
         remark += f", refused {told}, said fenced {bool(fenced)}, same share {same}; first: {first.last_words()}; {members.state()}"
-    report.check(client.name, title, passed, remark)
+    undisturbed(members, title, passed, remark, log, report)
     first.kill()
 
 
@@ -225,6 +235,7 @@ def server_killed(client, server, topic, report, log):
             return
         before, generation = members.describe(), server.observer.generation(group)
         marks = {name: p.mark() for name, p in members.programs.items()}
+        log_mark = server.log_mark()
         if client.commits:
             committers = [Committer(members, name) for name in members.programs]
         else:
@@ -246,7 +257,7 @@ def server_killed(client, server, topic, report, log):
         for committer in committers:
             committer.join(30)
         commits_kept(members, committers, resumed, down, check)
-        no_rebalance(members, before, generation, marks, check, report)
+        no_rebalance(members, before, generation, marks, log_mark, report)
     finally:
         for committer in committers:
             committer.stopping.set()
@@ -271,7 +282,7 @@ def commits_kept(members, committers, resumed, down, check):
     check("commits go on after the restart", resumed, "" if resumed else members.state())
 
 
-def no_rebalance(members, before, generation, marks, check, report):
+def no_rebalance(members, before, generation, marks, log, report):
     after, now = members.describe(), members.server.observer.generation(members.group)
     heard = {
         name: [e.kind for e in members.programs[name].since(mark, "assigned", "revoked", "ended")]
@@ -283,7 +294,4 @@ def no_rebalance(members, before, generation, marks, check, report):
     remark = f"generation {generation} -> {now}"
     if not passed:
         remark += f", heard {heard}; before {before.assignments()}, after {members.state()}"
-    if members.client.rejoins and not passed and members.together(3):
-        report.left_out(members.client.name, title, members.client.rejoins)
-    else:
-        check(title, passed, remark)
+    undisturbed(members, title, passed, remark, log, report)

@@ -1,6 +1,7 @@
 """The server under test: groupd, or a real Apache Kafka to test the suite itself against."""
 
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -13,6 +14,9 @@ from wire import Observer, wait_for
 REPOSITORY = Path(__file__).resolve().parents[5]
 # The suite's own range, below those that the system hands out.
 PORTS = iter(range(int(os.environ.get("GROUPD_CLIENTS_PORT", "19320")), 19500, 2))
+
+# As Kafka and groupd put it.
+LEADER_REJOINED = re.compile(r"leader rejoined|Leader \S+ re-joining group")
 
 
 def free_port():
@@ -44,6 +48,19 @@ class Server:
     def bootstrap(self):
         return f"127.0.0.1:{self.port}"
 
+    def log_file(self):
+        return self.directory / "server.log"
+
+    def log_mark(self):
+        """A place in the server's log, to look only at what comes after it."""
+        return self.log_file().stat().st_size
+
+    def leader_rejoined(self, group, mark):
+        """Whether it says since `mark` that the group's leader asked for a rebalance by joining again."""
+        with open(self.log_file(), errors="replace") as log:
+            log.seek(mark)
+            return any(group in line and LEADER_REJOINED.search(line) for line in log)
+
     def start(self):
         log = open(self.directory / "server.log", "ab")
         self.process = subprocess.Popen(
@@ -70,7 +87,8 @@ class Groupd(Server):
 
     def command(self):
         binary = os.environ.get("GROUPD", str(REPOSITORY / "target" / "debug" / "groupd"))
-        command = [binary, "serve", "--listen", self.bootstrap, "--data-dir", str(self.directory / "data")]
+        command = [binary, "serve", "--listen", self.bootstrap, "--data-dir", str(self.directory / "data"),
+                   "--http", "off", "--set", "group.initial.rebalance.delay.ms=500"]  # fmt: skip
         for name, partitions in self.topics.items():
             command += ["--topic", f"{name}:{partitions}"]
         return command
@@ -87,6 +105,9 @@ class Kafka(Server):
         return [str(script), "--port", str(self.port), "--data", str(self.directory / "data"),
                 "auto.create.topics.enable=true", "group.initial.rebalance.delay.ms=500",
                 "broker.session.timeout.ms=3000", "broker.heartbeat.interval.ms=500"]  # fmt: skip
+
+    def log_file(self):
+        return self.directory / "data" / "kafka.log"
 
     def start(self):
         took = super().start()
