@@ -66,8 +66,6 @@ pub enum Fault {
         /// The bytes its value took.
         took: usize,
     },
-    /// Bytes are left over behind the message.
-    Trailing(usize),
     /// The decoded message would take more memory than a frame of this size may: see
     /// [`MEMORY_PER_BYTE`](crate::MEMORY_PER_BYTE).
     OverBudget,
@@ -94,7 +92,6 @@ impl Fault {
             | Self::Varint
             | Self::NotUtf8
             | Self::TagSize { .. }
-            | Self::Trailing(_)
             | Self::OverBudget
             | Self::NotInVersion(_) => self,
         }
@@ -122,7 +119,6 @@ impl fmt::Display for Fault {
             Self::Varint => f.write_str("varint too long"),
             Self::NotUtf8 => f.write_str("string is not UTF-8"),
             Self::TagSize { tag, said, took } => write!(f, "tag {tag} says {said} bytes, took {took}"),
-            Self::Trailing(bytes) => write!(f, "{bytes} bytes left over"),
             Self::OverBudget => f.write_str("too many tiny elements for a frame of this size"),
             Self::Null(field) => write!(f, "`{field}` must not be null in this version"),
             Self::NotInVersion(field) => write!(f, "`{field}` is set, and this version has no such field"),

@@ -19,7 +19,8 @@ pub trait Message<'a>: Sized {
     const SCHEMA: Schema;
 
     /// Reads a whole body of this version, behind the header. Strings and bytes borrow from it. Unknown
-    /// tagged fields are skipped; any other byte must be accounted for.
+    /// tagged fields are skipped, and so is whatever stands behind the message, as by Kafka: librdkafka (2.16)
+    /// asks for the metadata of all topics with three bytes too many.
     ///
     /// Takes time in proportion to the body and memory up to [`MEMORY_PER_BYTE`](crate::MEMORY_PER_BYTE).
     ///
@@ -65,12 +66,7 @@ pub(crate) fn decode<'a, M: Message<'a> + Field<'a>>(
     number: i16,
     body: &'a [u8],
 ) -> Result<M, WireError> {
-    let (message, rest) = decode_prefix::<M>(versions, number, body)?;
-    if !rest.is_empty() {
-        let offset = body.len() - rest.len();
-        return Err(malformed::<M>(number, offset, Fault::Trailing(rest.len())));
-    }
-    Ok(message)
+    decode_prefix::<M>(versions, number, body).map(|(message, _rest)| message)
 }
 
 /// Reads a message and leaves what stands behind it.
@@ -134,7 +130,7 @@ macro_rules! message {
             ///
             /// # Errors
             ///
-            /// The version is unknown, or the bytes are not exactly one well-formed message.
+            /// The version is unknown, or the bytes do not begin with a well-formed message.
             pub fn decode(version: i16, body: &$($life)? [u8]) -> Result<Self, $crate::error::WireError> {
                 <Self as $crate::message::Message>::decode(version, body)
             }

@@ -175,8 +175,21 @@ class Observer:
             assert answer.get("h") == 0
             return index, offset
 
-        (found,) = answer.list(lambda: (answer.string(), answer.list(partition)))
-        return dict(found[1])
+        found = answer.list(lambda: (answer.string(), answer.list(partition)))
+        if error := answer.get("h"):
+            raise ConnectionError(f"OffsetFetch: error {error}")
+        return dict(found[0][1])
+
+    def offsets_once_loaded(self, group, topic, count):
+        """The same from a coordinator that has just begun to run."""
+
+        def loaded():
+            try:
+                return self.offsets(group, topic, count)
+            except (OSError, EOFError):
+                return None
+
+        return wait_for(loaded, 30)
 
     def commit(self, group, topic, offsets):
         """Commits as a tool does: without a member, to a group that has none."""
