@@ -43,6 +43,6 @@ impl Timestamp {
 
 impl fmt::Debug for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if *self == Self::MAX { f.write_str("never") } else { write!(f, "{}t", self.0) }
+        if *self == Self::MAX { f.pad("never") } else { f.pad(&format!("{}t", self.0)) }
     }
 }
