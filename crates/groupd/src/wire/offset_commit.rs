@@ -1,7 +1,7 @@
 //! OffsetCommit, versions 2 to 10: topics by name until 9, by id from 10 on.
 //!
-//! Topics that do not exist are refused here, as Kafka's request handler does; only what remains goes to the
-//! coordinator. A request of which nothing remains is answered without it.
+//! Topics and partitions that do not exist are refused here, as Kafka's request handler does; only what remains goes
+//! to the coordinator. A request of which nothing remains is answered without it.
 
 use coordinator::ids::{Generation, GroupId, InstanceId, MemberId, TopicName, TopicPartition};
 use coordinator::messages::{CommitOffset, GroupError, OffsetCommit, OffsetCommitResponse};
@@ -23,7 +23,12 @@ pub(crate) struct Asked {
 struct AskedTopic {
     name: TopicName,
     id: Uuid,
-    partitions: Vec<i32>,
+    partitions: Vec<AskedPartition>,
+}
+
+#[derive(Debug)]
+struct AskedPartition {
+    index: i32,
     /// `None`: asked of the coordinator.
     refused: Option<i16>,
 }
@@ -33,20 +38,26 @@ pub(super) fn decode(version: i16, body: &[u8], topics: &Topics) -> Result<(Offs
     let mut asked = Vec::with_capacity(request.topics.len());
     let mut offsets = Vec::new();
     for topic in &request.topics {
-        let (name, refused) = if version >= BY_ID {
-            match topics.by_id(TopicId(topic.topic_id.0)).map(|topic| topic.name.clone()) {
-                Some(name) => (name, None),
-                None => (TopicName::from(""), Some(errors::UNKNOWN_TOPIC_ID)),
-            }
+        let (known, missing) = if version >= BY_ID {
+            (topics.by_id(TopicId(topic.topic_id.0)), errors::UNKNOWN_TOPIC_ID)
         } else {
-            let known = topics.get(topic.name).is_some();
-            (TopicName::new(topic.name), (!known).then_some(errors::UNKNOWN_TOPIC_OR_PARTITION))
+            (topics.get(topic.name), errors::UNKNOWN_TOPIC_OR_PARTITION)
         };
-        if refused.is_none() {
-            offsets.extend(topic.partitions.iter().map(|partition| commit_offset(&name, partition)));
+        let name = known.map_or_else(|| TopicName::new(topic.name), |known| known.name.clone());
+        let mut partitions = Vec::with_capacity(topic.partitions.len());
+        for partition in &topic.partitions {
+            let index = partition.partition_index;
+            let refused = match known {
+                None => Some(missing),
+                Some(known) if (0..known.partitions).contains(&index) => None,
+                Some(_) => Some(errors::UNKNOWN_TOPIC_OR_PARTITION),
+            };
+            if refused.is_none() {
+                offsets.push(commit_offset(&name, partition));
+            }
+            partitions.push(AskedPartition { index, refused });
         }
-        let partitions = topic.partitions.iter().map(|partition| partition.partition_index).collect();
-        asked.push(AskedTopic { name, id: topic.topic_id, partitions, refused });
+        asked.push(AskedTopic { name, id: topic.topic_id, partitions });
     }
     let commit = OffsetCommit {
         group: GroupId::new(request.group_id),
@@ -82,8 +93,8 @@ pub(super) fn encode(
     let mut results = response.map_or(&[][..], |response| &response.results).iter();
     let topics = asked.topics.iter().map(|topic| {
         let outcomes = topic.partitions.iter().map(|partition| kafka_wire::OffsetCommitResponsePartition {
-            partition_index: *partition,
-            error_code: topic.refused.unwrap_or_else(|| next_code(&mut results)),
+            partition_index: partition.index,
+            error_code: partition.refused.unwrap_or_else(|| next_code(&mut results)),
         });
         kafka_wire::OffsetCommitResponseTopic {
             name: topic.name.as_str(),
