@@ -1,6 +1,7 @@
 //! The admin commands as a user runs them: the program itself, its output and its exit code.
 
 mod hostile;
+mod real;
 mod scripted;
 
 use std::process::{Command, Output};

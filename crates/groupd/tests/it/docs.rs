@@ -63,6 +63,31 @@ fn metrics_are_listed() {
     made("metrics", &table);
 }
 
+/// A metric that nobody counts would stay silent for ever.
+#[test]
+fn what_is_listed_is_counted() {
+    let table = read("crates/groupd/src/telemetry/metrics.rs");
+    let mut sources = String::new();
+    gather(&path("crates/groupd/src"), &mut sources);
+    for line in table.lines().filter_map(|line| line.trim().strip_prefix("pub const ")) {
+        let constant = line.split(':').next().expect("a name");
+        let uses = sources.matches(&format!("name::{constant}")).count();
+        // One is the table's own.
+        assert!(uses > 1 || constant == "METRICS", "nobody counts {constant}");
+    }
+}
+
+fn gather(directory: &Path, sources: &mut String) {
+    for entry in fs::read_dir(directory).expect("can be read").flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            gather(&path, sources);
+        } else {
+            sources.push_str(&fs::read_to_string(&path).expect("is text"));
+        }
+    }
+}
+
 #[test]
 fn commands_can_be_typed() {
     for name in ["README.md", "docs/operations.md"] {

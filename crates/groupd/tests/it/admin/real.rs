@@ -1,0 +1,189 @@
+//! The commands against a whole server, with members that are alive.
+
+use groupd::server::Server;
+use kafka_wire::join_group::JoinGroupRequestProtocol;
+use kafka_wire::sync_group::SyncGroupRequestAssignment;
+use kafka_wire::{
+    HeartbeatRequest, HeartbeatResponse, JoinGroupRequest, JoinGroupResponse, SyncGroupRequest,
+    SyncGroupResponse,
+};
+use serde_json::json;
+
+use super::groupd;
+use crate::serve::{Client, read, settings, start};
+
+const UNKNOWN_MEMBER_ID: i16 = 25;
+
+/// A server that this test has for itself, and its address.
+fn server() -> (Server, String) {
+    let server = start(&settings());
+    let address = server.address().to_string();
+    (server, address)
+}
+
+/// The only member of group `app`: subscribed to `orders`, and the owner of its partitions 0 and 1.
+struct Alive {
+    client: Client,
+    id: String,
+    generation: i32,
+}
+
+impl Alive {
+    fn join(server: &Server) -> Self {
+        let mut client = Client::connect(server.address());
+        let metadata = b"\0\0\0\0\0\x01\0\x06orders\xff\xff\xff\xff";
+        let join = JoinGroupRequest {
+            group_id: "app",
+            session_timeout_ms: 60_000,
+            rebalance_timeout_ms: 60_000,
+            group_instance_id: Some("pod-1"),
+            protocol_type: "consumer",
+            protocols: vec![JoinGroupRequestProtocol { name: "range", metadata }],
+            ..Default::default()
+        };
+        let body = client.ask(9, &join);
+        let joined: JoinGroupResponse<'_> = read(9, &body);
+        assert_eq!(joined.error_code, 0);
+        let (id, generation) = (joined.member_id.to_owned(), joined.generation_id);
+        let assignment = b"\0\0\0\0\0\x01\0\x06orders\0\0\0\x02\0\0\0\0\0\0\0\x01\xff\xff\xff\xff";
+        let sync = SyncGroupRequest {
+            group_id: "app",
+            generation_id: generation,
+            member_id: &id,
+            group_instance_id: Some("pod-1"),
+            assignments: vec![SyncGroupRequestAssignment { member_id: &id, assignment }],
+            ..Default::default()
+        };
+        let body = client.ask(5, &sync);
+        assert_eq!(read::<SyncGroupResponse<'_>>(5, &body).error_code, 0);
+        Self { client, id, generation }
+    }
+
+    fn heartbeat(&mut self) -> i16 {
+        let (id, generation_id) = (self.id.clone(), self.generation);
+        let request =
+            HeartbeatRequest { group_id: "app", generation_id, member_id: &id, ..Default::default() };
+        let body = self.client.ask(4, &request);
+        read::<HeartbeatResponse>(4, &body).error_code
+    }
+}
+
+#[test]
+fn offsets_are_set_and_carried_to_another_server() {
+    let (_first, from) = server();
+    let (_second, to) = server();
+    groupd(&from, "offsets set g orders:0=5 orders:3=9223372036854775807 --metadata note").expect(0);
+    groupd(&from, "offsets set h orders:1=0").expect(0);
+    let exported = groupd(&from, "offsets export").expect(0);
+    assert_eq!(exported.out.lines().count(), 3, "{exported:?}");
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), &exported.out).unwrap();
+    let import = format!("offsets import {}", file.path().display());
+    let dry = groupd(&to, &format!("{import} --dry-run")).expect(0);
+    assert_eq!(dry.out, "group g: 2 offsets would be committed\ngroup h: 1 offset would be committed\n");
+    assert_eq!(groupd(&to, "groups list").expect(0).out, "no groups\n");
+    for _ in 0..2 {
+        groupd(&to, &import).expect(0);
+        assert_eq!(groupd(&to, "offsets export").expect(0).out, exported.out);
+    }
+    let shown = groupd(&to, "offsets get g orders:3 --json").expect(0).json();
+    let expected = json!([{
+        "topic": "orders", "partition": 3, "offset": i64::MAX, "leader_epoch": -1, "metadata": "note",
+    }]);
+    assert_eq!(shown, expected);
+}
+
+#[test]
+fn an_import_with_one_wrong_line_imports_nothing() {
+    let (_server, address) = server();
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let good = r#"{"group":"g","topic":"orders","partition":0,"offset":1}"#;
+    std::fs::write(file.path(), format!("{good}\n{{\"group\":\"h\"}}\n")).unwrap();
+    let run = groupd(&address, &format!("offsets import {}", file.path().display())).expect(2);
+    assert!(run.err.contains(":2: missing field"), "{run:?}");
+    assert_eq!(groupd(&address, "groups list").expect(0).out, "no groups\n");
+    // A partition that is not there is refused by the server, and said; the others are committed.
+    let wrong = good.replace("\"partition\":0", "\"partition\":77");
+    std::fs::write(file.path(), format!("{good}\n{wrong}\n")).unwrap();
+    let run = groupd(&address, &format!("offsets import {}", file.path().display())).expect(1);
+    assert!(run.err.contains("orders:77 of group g: there is no such topic or partition"), "{run:?}");
+    assert_eq!(groupd(&address, "offsets export").expect(0).out.lines().count(), 1);
+}
+
+#[test]
+fn a_living_group_is_protected_until_its_members_are_out() {
+    let (server, address) = server();
+    groupd(&address, "offsets set app orders:0=5 orders:5=6").expect(0);
+    let mut member = Alive::join(&server);
+    let shown = groupd(&address, "groups describe app --json").expect(0).json();
+    assert_eq!(shown["state"], "Stable");
+    assert_eq!(shown["members"][0]["member"], member.id);
+    assert_eq!(shown["members"][0]["assigned"], json!({ "orders": [0, 1] }));
+    assert_eq!(shown["offsets"][1]["offset"], 6);
+    let text = groupd(&address, "groups describe app").expect(0).out;
+    let owned = text.lines().find(|line| line.starts_with("orders  0")).expect("is listed");
+    assert!(owned.ends_with(&member.id), "{text}");
+
+    for (typed, why) in [
+        ("offsets set app orders:0=7", "1 live member (pod-1)"),
+        ("offsets delete app orders", "GROUP_SUBSCRIBED_TO_TOPIC"),
+        ("groups delete app", "NON_EMPTY_GROUP"),
+    ] {
+        let run = groupd(&address, typed).expect(1);
+        assert!(run.err.contains(why), "{run:?}");
+    }
+    assert_eq!(member.heartbeat(), 0);
+
+    groupd(&address, "groups evict app pod-1 --reason test").expect(0);
+    assert_eq!(member.heartbeat(), UNKNOWN_MEMBER_ID);
+    groupd(&address, "offsets set app orders:0=7").expect(0);
+    groupd(&address, "offsets delete app orders:5").expect(0);
+    let left = groupd(&address, "offsets get app").expect(0).out;
+    assert_eq!(left.lines().count(), 2, "{left}");
+    groupd(&address, "groups delete app").expect(0);
+    groupd(&address, "groups describe app").expect(1);
+}
+
+#[test]
+fn what_is_done_and_what_is_not_are_told_apart() {
+    let (_server, address) = server();
+    groupd(&address, "offsets set g orders:0=5").expect(0);
+    let run = groupd(&address, "groups delete g nobody --json").expect(1);
+    let done = run.json();
+    assert_eq!((&done[0]["deleted"], &done[1]["deleted"]), (&json!(true), &json!(false)));
+    assert!(run.err.contains("group nobody: there is no such group"), "{run:?}");
+    groupd(&address, "offsets get g").expect(1);
+    groupd(&address, "offsets export g").expect(1);
+    let run = groupd(&address, "offsets delete g orders").expect(1);
+    assert!(run.err.contains("has committed nothing for orders"), "{run:?}");
+}
+
+#[test]
+fn groups_are_listed_by_state() {
+    let (server, address) = server();
+    let _member = Alive::join(&server);
+    groupd(&address, "offsets set quiet orders:0=5").expect(0);
+    let names = |typed: &str| {
+        let listed = groupd(&address, typed).expect(0).json();
+        let listed = listed.as_array().expect("an array").clone();
+        listed.iter().map(|group| group["group"].as_str().expect("a name").to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(names("groups list --json"), ["app", "quiet"]);
+    assert_eq!(names("groups list --state Stable --json"), ["app"]);
+    assert_eq!(names("groups list --state Empty,Dead --json"), ["quiet"]);
+}
+
+#[test]
+fn topics_come_and_go_with_what_was_committed_for_them() {
+    let (_server, address) = server();
+    let run = groupd(&address, "topics create a:3 orders:1 b:1").expect(1);
+    assert_eq!(run.out, "topic a is created, partitions: 3\ntopic b is created, partitions: 1\n");
+    assert!(run.err.contains("TOPIC_ALREADY_EXISTS"), "{run:?}");
+    groupd(&address, "offsets set g a:2=1 b:0=1").expect(0);
+    groupd(&address, "topics delete a").expect(0);
+    let left = groupd(&address, "offsets get g --json").expect(0).json();
+    assert_eq!(left.as_array().map(Vec::len), Some(1), "{left}");
+    let listed = groupd(&address, "topics list --json").expect(0).json();
+    let names: Vec<_> = listed.as_array().expect("an array").iter().map(|topic| &topic["topic"]).collect();
+    assert_eq!(names, ["b", "orders"]);
+}
