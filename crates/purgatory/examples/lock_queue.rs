@@ -61,7 +61,7 @@ impl Locks {
         if let Some(holder) = self.held.remove(lock) {
             println!("{now:>5?}  {} gives {lock} back", holder.client);
             // The lease is over, and with it its deadline: nothing is left to fire later.
-            drop(self.purgatory.cancel(holder.lease));
+            self.purgatory.cancel(holder.lease);
             self.pass_on(now, lock);
         }
     }
