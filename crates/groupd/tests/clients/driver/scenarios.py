@@ -199,7 +199,6 @@ class Committer(threading.Thread):
         self.tried = {p: 0 for p in self.partitions}
         self.acknowledged = {p: 0 for p in self.partitions}
         self.count = 0
-        self.failed = 0
         self.stopping = threading.Event()
         # Clear while the server is down: what it had stored is looked at before anybody goes on.
         self.going, self.resumed = threading.Event(), threading.Event()
@@ -220,7 +219,6 @@ class Committer(threading.Thread):
                     if restarted:
                         self.resumed.set()
                 else:
-                    self.failed += 1
                     self.stopping.wait(0.1)
                 if not self.members.programs[self.member].running():
                     return

@@ -47,8 +47,8 @@ func newMember(args protocol.Args) *member {
 	settings.Consumer.Offsets.AutoCommit.Enable = false
 	settings.Consumer.Offsets.Initial = sarama.OffsetOldest
 	settings.Consumer.Return.Errors = true
-	// Four tries 2 s apart would give up a server that comes back within the session.
-	settings.Metadata.Retry.Max = 40
+	// Its heartbeat tries a refused connection again without a pause, this often, and then gives up its session.
+	settings.Metadata.Retry.Max = 1_000_000
 	settings.Metadata.Retry.Backoff = 250 * time.Millisecond
 	client, err := sarama.NewClient([]string{args.Bootstrap}, settings)
 	if err != nil {
