@@ -105,10 +105,15 @@ impl Coordinator {
 
     /// Counts.
     pub fn stats(&self) -> Stats {
+        let operations = self.turn.purgatory.stats();
         Stats {
             groups: self.groups.len(),
             operations: self.turn.purgatory.pending(),
             parked_requests: self.turn.parked_requests(),
+            operations_created: operations.submitted,
+            operations_completed: operations.satisfied,
+            operations_expired: operations.expired,
+            operations_cancelled: operations.cancelled,
             counters: self.turn.counters,
         }
     }

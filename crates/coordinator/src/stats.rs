@@ -10,6 +10,14 @@ pub struct Stats {
     pub operations: usize,
     /// Requests of members that are parked now: joins and syncs.
     pub parked_requests: usize,
+    /// Delayed operations that ever began to wait.
+    pub operations_created: u64,
+    /// Those that left because what they waited for happened.
+    pub operations_completed: u64,
+    /// Those that left because their time was up.
+    pub operations_expired: u64,
+    /// Those that left because nobody needs them any more.
+    pub operations_cancelled: u64,
     /// What was done.
     pub counters: Counters,
 }

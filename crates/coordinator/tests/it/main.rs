@@ -3,6 +3,9 @@
 mod conformance;
 mod joining;
 mod offsets;
+mod ownership;
 mod script;
 mod static_members;
+mod storm;
 mod syncing;
+mod tables;

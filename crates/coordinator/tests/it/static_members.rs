@@ -183,3 +183,27 @@ fn a_new_static_member_whose_client_goes_away() {
         ",
     );
 }
+
+/// The id that owed a SyncGroup is gone: its successor owes it, and pays.
+#[test]
+fn a_member_replaced_before_it_synced() {
+    check(
+        "i1/m1 i2/m2",
+        "
+        0s m1 join session=60s
+        0s m2 join session=60s
+        0s | m1 joined 2 range led by m1 of m1 m2
+        0s | m2 joined 2 range led by m1
+        1s m1 sync m1=a m2=b
+        1s | m1 synced a
+        2s m2 join new session=60s
+        2s | m2 joined 2 range led by m1
+        3s m2 sync
+        3s | m2 synced b
+        30s m1 heartbeats
+        30s | m1 lives
+        31s m2 heartbeats
+        31s | m2 lives
+        ",
+    );
+}
