@@ -15,8 +15,23 @@ pub(crate) struct Keys<K, V> {
 #[derive(Debug)]
 struct Entry<K, V> {
     key: K,
-    hash: u64,
+    hash: Hash32,
     value: V,
+}
+
+/// Half of a key's hash, which is all that the table is told: half the room, and still 25 bits to choose a bucket by.
+#[derive(Clone, Copy, Debug)]
+struct Hash32(u32);
+
+impl Hash32 {
+    fn of(hash: u64) -> Self {
+        Self((hash >> 32) as u32)
+    }
+
+    /// The table takes the bucket from the low end and a tag from the high end.
+    fn spread(self) -> u64 {
+        u64::from(self.0) << 32 | u64::from(self.0)
+    }
 }
 
 impl<K: Eq, V> Keys<K, V> {
@@ -33,23 +48,25 @@ impl<K: Eq, V> Keys<K, V> {
     }
 
     pub(crate) fn find<Q: Hash + Equivalent<K> + ?Sized>(&self, hash: u64, key: &Q) -> Option<u32> {
+        let hash = Hash32::of(hash).spread();
         self.table.find(hash, |&index| key.equivalent(&self.entries[index as usize].key)).copied()
     }
 
     /// The index of `key`, which is new with the value that `make` makes unless it is there.
     pub(crate) fn find_or_insert(&mut self, hash: u64, key: K, make: impl FnOnce() -> V) -> u32 {
+        let hash = Hash32::of(hash);
         let (table, entries) = (&mut self.table, &mut self.entries);
-        if let Some(&index) = table.find(hash, |&index| entries[index as usize].key == key) {
+        if let Some(&index) = table.find(hash.spread(), |&index| entries[index as usize].key == key) {
             return index;
         }
         let index = slab_index(entries.insert(Entry { key, hash, value: make() }));
-        table.insert_unique(hash, index, |&index| entries[index as usize].hash);
+        table.insert_unique(hash.spread(), index, |&index| entries[index as usize].hash.spread());
         index
     }
 
     pub(crate) fn remove(&mut self, index: u32) {
         let hash = self.entries.remove(index as usize).hash;
-        let entry = self.table.find_entry(hash, |&other| other == index);
+        let entry = self.table.find_entry(hash.spread(), |&other| other == index);
         entry.expect("invariant: a key is found under its hash").remove();
     }
 }

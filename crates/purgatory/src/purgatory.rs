@@ -7,6 +7,7 @@ mod sweep;
 mod threshold;
 
 use std::hash::{BuildHasher, Hash};
+use std::num::NonZeroU64;
 
 use due::Due;
 pub use exit::{Cause, Refused, Stats, Submission};
@@ -67,8 +68,8 @@ pub struct Purgatory<K, O, S = DefaultHashBuilder> {
 #[derive(Debug)]
 struct Pending<O> {
     operation: O,
-    /// Its place among all operations ever watched.
-    order: u64,
+    /// Its place among all operations ever watched. Never 0, which saves the wheel a flag.
+    order: NonZeroU64,
     /// Its watches, as a chain.
     watches: u32,
     /// Its marks, as a chain.
@@ -214,8 +215,9 @@ impl<K: Hash + Eq, O, S: BuildHasher> Purgatory<K, O, S> {
             // Others may have joined the tick that is being handed out; a later tick waits until that is done.
             let until = if self.due.is_empty() { now } else { self.wheel.now() };
             let (wheel, due) = (&mut self.wheel, &mut self.due);
-            let order =
-                |wheel: &TimingWheel<Pending<O>>, id| wheel.get(id).map_or(u64::MAX, |pending| pending.order);
+            let order = |wheel: &TimingWheel<Pending<O>>, id| {
+                wheel.get(id).map_or(u64::MAX, |pending| pending.order.get())
+            };
             wheel.collect_due(until, due.arrivals());
             due.sort_in(|id| order(wheel, id));
             let id = due.pop()?;
@@ -296,11 +298,11 @@ impl<K: Hash + Eq, O, S: BuildHasher> Purgatory<K, O, S> {
         if self.wheel.len() >= self.max_pending {
             return Err(Refused::Full(operation));
         }
-        let order = self.watched;
         self.watched += 1;
+        let order = NonZeroU64::new(self.watched).expect("invariant: 2^64 operations take centuries");
         self.stats.submitted += 1;
         let pending = Pending { operation, order, watches: NONE, thresholds: NONE };
-        Ok((self.wheel.insert(deadline, pending), order))
+        Ok((self.wheel.insert(deadline, pending), order.get()))
     }
 
     fn pending_at(&self, watch: u32) -> (TimerId, &Pending<O>) {

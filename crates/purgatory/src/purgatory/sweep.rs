@@ -11,7 +11,7 @@ pub struct Sweep<K> {
     key: K,
     /// The last operation that was examined and stayed: its watch, itself, its order.
     passed: Option<(u32, TimerId, u64)>,
-    /// Operations from this order on came after the sweep began.
+    /// Operations beyond this order came after the sweep began.
     end: u64,
 }
 
@@ -47,13 +47,13 @@ impl<K: Hash + Eq, O, S: BuildHasher> Purgatory<K, O, S> {
         let mut next = self.resume(sweep);
         while let Some(watch) = next {
             let (id, pending) = self.pending_at(watch);
-            if pending.order >= sweep.end {
+            if pending.order.get() > sweep.end {
                 return None;
             }
             if is_ready(&pending.operation) {
                 return self.leave(id, Cause::Satisfied);
             }
-            sweep.passed = Some((watch, id, pending.order));
+            sweep.passed = Some((watch, id, pending.order.get()));
             next = self.watches.next(watch);
         }
         None
@@ -66,7 +66,7 @@ impl<K: Hash + Eq, O, S: BuildHasher> Purgatory<K, O, S> {
             return self.watches.next(watch);
         }
         let mut next = self.watches.first(&sweep.key);
-        while let Some(watch) = next.filter(|&watch| self.pending_at(watch).1.order <= order) {
+        while let Some(watch) = next.filter(|&watch| self.pending_at(watch).1.order.get() <= order) {
             next = self.watches.next(watch);
         }
         next
