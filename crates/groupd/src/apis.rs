@@ -20,15 +20,16 @@ use kafka_wire::WireError;
 use crate::connection::Pending;
 use crate::node::Node;
 use crate::shard::{Answer, Inbox};
-use crate::wire::{self, Asked, Decoded, GroupApi, Questions};
+use crate::wire::{self, Asked, Decoded, GroupApi, Questions, Unreadable};
 pub(crate) use client::Client;
 pub(crate) use fetch::AskedFetch;
 use head::{Api, Opened};
 pub(crate) use head::{Head, respond};
 pub(crate) use measured::Measured;
 
-/// Groups that one request may name. Each is a question of its own to a coordinator.
-const MAX_GROUPS: usize = 100_000;
+/// The longest request that carries nothing of a client's own making: names and numbers only. Others may be as long
+/// as `socket.request.max.bytes` says.
+const PLAIN_BYTES: usize = 8 * 1024 * 1024;
 
 /// Why a connection must end: the client broke the protocol, or uses what is not there.
 #[derive(Debug, thiserror::Error)]
@@ -39,10 +40,10 @@ pub(crate) enum Refused {
     UnknownApi(i16),
     #[error("{api:?} has no version {version} here")]
     UnsupportedVersion { api: Api, version: i16 },
-    #[error("{api:?} version {version} cannot be read: {why}")]
-    Malformed { api: Api, version: i16, why: WireError },
-    #[error("{api:?} names {named} groups, {MAX_GROUPS} are allowed")]
-    TooManyGroups { api: Api, named: usize },
+    #[error("{api:?} version {version} is not taken: {why}")]
+    Unreadable { api: Api, version: i16, why: Unreadable },
+    #[error("{api:?} in {bytes} bytes, {PLAIN_BYTES} are allowed")]
+    TooLong { api: Api, bytes: usize },
     #[error("records were sent without asking for an answer, and none are kept here")]
     ProduceUnanswered,
 }
@@ -59,19 +60,22 @@ pub(crate) async fn begin(
 ) -> Result<Option<Pending>, Refused> {
     let (head, body) = match head::open(frame)? {
         Opened::Request { head, client_id, body } => {
+            if body.len() > PLAIN_BYTES && !head.api.carries_blobs() {
+                return Err(Refused::TooLong { api: head.api, bytes: body.len() });
+            }
             client.called(client_id);
             (head, body)
         }
         Opened::ApiVersionsTooNew(head) => {
             let mut out = Vec::new();
-            respond(head, &mut out, api_versions::too_new).map_err(malformed(head))?;
+            respond(head, &mut out, api_versions::too_new).map_err(unreadable(head))?;
             return Ok(Some(Pending::ready(head, out)));
         }
     };
     match group_api(head.api) {
         Some(api) => {
-            let decoded = wire::decode(api, head.version, body, client.asker(), &node.catalog.topics());
-            Ok(Some(ask(node, client, head, decoded.map_err(malformed(head))?).await?))
+            let decoded = wire::decode(api, head.version, body, client.asker(), &node.catalog);
+            Ok(Some(ask(node, client, head, decoded.map_err(unreadable(head))?).await))
         }
         None => begin_own(node, client, head, body).await,
     }
@@ -90,6 +94,8 @@ async fn begin_own(
         Api::ApiVersions => respond(head, &mut out, |out| api_versions::answer(version, body, out)),
         Api::FindCoordinator => {
             respond(head, &mut out, |out| find_coordinator::answer(node, client, version, body, out))
+                .map_err(unreadable(head))?;
+            Ok(())
         }
         Api::ListOffsets => respond(head, &mut out, |out| list_offsets::answer(node, version, body, out)),
         Api::InitProducerId => {
@@ -102,21 +108,21 @@ async fn begin_own(
             respond(head, &mut out, |out| describe_configs::answer(node, version, body, out))
         }
         Api::Metadata => {
-            let answer = metadata::prepare(node, version, body).await.map_err(malformed(head))?;
+            let answer = metadata::prepare(node, version, body).await.map_err(unreadable(head))?;
             respond(head, &mut out, |out| answer.encode(node, client, version, out))
         }
         Api::CreateTopics => topics::create(node, head, body, &mut out).await,
         Api::DeleteTopics => topics::delete(node, head, body, &mut out).await,
         Api::CreatePartitions => topics::create_partitions(node, head, body, &mut out).await,
         Api::Produce => {
-            let produce::Answer::Written = produce::answer(head, body, &mut out).map_err(malformed(head))?
+            let produce::Answer::Written = produce::answer(head, body, &mut out).map_err(unreadable(head))?
             else {
                 return Err(Refused::ProduceUnanswered);
             };
             Ok(())
         }
         Api::Fetch => {
-            let asked = fetch::decode(node, version, body).map_err(malformed(head))?;
+            let asked = fetch::decode(node, version, body).map_err(unreadable(head))?;
             return Ok(Some(park_fetch(node, client, head, asked).await));
         }
         Api::OffsetCommit
@@ -130,7 +136,7 @@ async fn begin_own(
         | Api::DeleteGroups
         | Api::OffsetDelete => unreachable!("a coordinator answers these"),
     };
-    written.map_err(malformed(head))?;
+    written.map_err(unreadable(head))?;
     Ok(Some(Pending::ready(head, out)))
 }
 
@@ -161,18 +167,15 @@ fn group_api(api: Api) -> Option<GroupApi> {
     }
 }
 
-fn malformed(head: Head) -> impl Fn(WireError) -> Refused {
-    move |why| Refused::Malformed { api: head.api, version: head.version, why }
+fn unreadable<E: Into<Unreadable>>(head: Head) -> impl Fn(E) -> Refused {
+    move |why| Refused::Unreadable { api: head.api, version: head.version, why: why.into() }
 }
 
 /// Asks whom the request concerns.
-async fn ask(node: &Node, client: &mut Client, head: Head, decoded: Decoded) -> Result<Pending, Refused> {
+async fn ask(node: &Node, client: &mut Client, head: Head, decoded: Decoded) -> Pending {
     let answers = match decoded.questions {
         Questions::None => Vec::new(),
         Questions::One(group, request) => vec![ask_one(node.shards.of(&group), client, request).await],
-        Questions::PerGroup(questions) if questions.len() > MAX_GROUPS => {
-            return Err(Refused::TooManyGroups { api: head.api, named: questions.len() });
-        }
         Questions::PerGroup(questions) => {
             let mut answers = Vec::with_capacity(questions.len());
             for (group, request) in questions {
@@ -188,7 +191,7 @@ async fn ask(node: &Node, client: &mut Client, head: Head, decoded: Decoded) -> 
             answers
         }
     };
-    Ok(Pending::group(head, answers, decoded.asked))
+    Pending::group(head, answers, decoded.asked)
 }
 
 async fn ask_one(shard: &Inbox, client: &mut Client, request: Request) -> Answer<Response> {
@@ -215,5 +218,5 @@ pub(crate) fn respond_group(
     responses: Vec<Response>,
     out: &mut Vec<u8>,
 ) -> Result<(), WireError> {
-    respond(head, out, |out| asked.encode(responses, head.version, &node.catalog.topics(), out))
+    respond(head, out, |out| asked.encode(responses, head.version, &node.catalog, out))
 }

@@ -55,6 +55,14 @@ pub struct Server {
     health: Health,
 }
 
+/// A store that is open.
+pub struct Opened {
+    /// The store.
+    pub store: Box<dyn Store>,
+    /// The id of the cluster whose state it keeps.
+    pub cluster_id: String,
+}
+
 /// Why a server stops.
 #[derive(Debug)]
 pub enum StopCause {
@@ -81,6 +89,19 @@ impl Server {
     ///
     /// As [`Server::start`].
     pub fn start_on(runtime: Runtime, settings: &Settings) -> anyhow::Result<Self> {
+        Self::start_with(runtime, settings, || open_store(settings))
+    }
+
+    /// The same, on a store that the caller opens. (`settings` still name a store, for others to read.)
+    ///
+    /// # Errors
+    ///
+    /// As [`Server::start`], or what `open` says.
+    pub fn start_with(
+        runtime: Runtime,
+        settings: &Settings,
+        open: impl FnOnce() -> anyhow::Result<Opened>,
+    ) -> anyhow::Result<Self> {
         let health = Health::default();
         // Ports come first: who cannot have them should not have touched the data.
         let listener = runtime.block_on(listener::listen(&settings.listen))?;
@@ -88,7 +109,7 @@ impl Server {
         let http = runtime.block_on(serve_http(settings, &health))?;
 
         let clock = SystemClock::unix_millis();
-        let (store, cluster_id) = open_store(settings)?;
+        let Opened { store, cluster_id } = open()?;
         let commits = CommitThread::start(store, CommitSettings::default())
             .context("cannot start the store's thread")?;
         let kept = acquire(&commits, settings)?;
@@ -107,6 +128,11 @@ impl Server {
     /// Where Kafka clients connect.
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// Whether clients are served, and why not.
+    pub fn health(&self) -> &Health {
+        &self.health
     }
 
     /// Where metrics and health are served.
@@ -164,16 +190,15 @@ struct Kept {
     catalog: TopicCatalog,
 }
 
-/// The store, and the id of the cluster that it is.
-fn open_store(settings: &Settings) -> anyhow::Result<(Box<dyn Store>, String)> {
+fn open_store(settings: &Settings) -> anyhow::Result<Opened> {
     let fresh = TopicIds::seeded([random()?, random()?]).next_id().to_string();
     match settings.store {
-        StoreKind::Memory => Ok((Box::new(MemoryStore::new()), fresh)),
+        StoreKind::Memory => Ok(Opened { store: Box::new(MemoryStore::new()), cluster_id: fresh }),
         StoreKind::Embedded => {
             let directory = &settings.data_dir;
             let store = EmbeddedStore::open_directory(directory, EmbeddedSettings::default(), random()?)?;
             let cluster_id = identity::cluster_id(directory, settings.offsets_topic_num_partitions, &fresh)?;
-            Ok((Box::new(store), cluster_id))
+            Ok(Opened { store: Box::new(store), cluster_id })
         }
     }
 }

@@ -9,39 +9,56 @@
 
 mod fetches;
 mod inbox;
+mod loading;
 mod routing;
 
-use anyhow::Context;
+use std::time::Duration;
+
 use coordinator::Coordinator;
 use coordinator::ids::{OffsetsPartition, OwnerEpoch};
 use coordinator::messages::{Input, Output, Response};
-use crossbeam_channel::RecvTimeoutError;
+use crossbeam_channel::{Receiver, RecvTimeoutError, select};
 use hashbrown::HashMap;
 use metrics::{Gauge, gauge};
 use purgatory::{Clock, SystemClock, Timestamp};
+use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::oneshot;
 
 use crate::events_log::EventsLog;
-use crate::store::{PartitionReader, StoreHandle};
+use crate::store::StoreHandle;
 use crate::telemetry::name;
 use fetches::Fetches;
 use inbox::Outlet;
+use loading::Loading;
 
 pub(crate) use fetches::Fetch;
 pub(crate) use inbox::{Answer, Inbox, Message, NoAnswer};
+pub(crate) use loading::Owned;
 pub(crate) use routing::{Shards, shard_of};
 
 /// Messages handled in one turn, at most: what they want written goes to the store together.
 const TURN: usize = 256;
+/// Why the inbox never ends.
+const SENDER: &str = "invariant: the store can always send to its shard's inbox";
 /// How long a stopping shard waits for writes that are on their way, ms.
 const STOP_WAIT_MS: u64 = 5_000;
 
-/// A partition to be owned, and what is kept for it.
+/// What a shard tells the server.
 #[derive(Debug)]
-pub(crate) struct Owned {
-    pub(crate) partition: OffsetsPartition,
-    pub(crate) epoch: OwnerEpoch,
-    pub(crate) records: PartitionReader,
+pub(crate) enum Report {
+    /// All it owns is loaded.
+    Loaded,
+    /// It cannot go on.
+    Failed(anyhow::Error),
+}
+
+/// What a turn begins with.
+enum Wake {
+    Message(Message),
+    Loading(Loading),
+    /// All that was to be loaded is.
+    Loaded,
+    Deadline,
 }
 
 /// The single owner of some partitions' groups.
@@ -55,6 +72,8 @@ pub(crate) struct Shard {
     fetches: Fetches,
     events: EventsLog,
     owned: Vec<(OffsetsPartition, OwnerEpoch)>,
+    /// What is read of it; none once all is loaded.
+    loading: Option<Receiver<Loading>>,
     /// Writes whose outcome is not known yet.
     writes: usize,
     /// Told to stop; until then at most.
@@ -96,57 +115,76 @@ impl Shard {
             fetches: Fetches::new(clock.now()),
             events: EventsLog::default(),
             owned: Vec::new(),
+            loading: None,
             writes: 0,
             stopping: None,
             gauges: Gauges::new(index),
         }
     }
 
-    /// Loads what it is to own. Clients are served meanwhile: those of a partition that is still loading are told
-    /// so.
-    ///
-    /// # Errors
-    ///
-    /// What kept a partition from being loaded.
-    pub(crate) fn load(&mut self, owned: Vec<Owned>) -> anyhow::Result<()> {
+    /// Loads what it is to own, serves until told to stop, then answers what is parked. Clients are served from the
+    /// start: those of a partition that is still loading are told so.
+    pub(crate) fn run(&mut self, owned: Vec<Owned>, reports: &UnboundedSender<Report>) {
         let now = self.clock.now();
         for Owned { partition, epoch, .. } in &owned {
             self.owned.push((*partition, *epoch));
             self.coordinator.handle(now, Input::BeginLoad(*partition, *epoch));
         }
-        for Owned { partition, records, .. } in owned {
-            for chunk in records {
-                let chunk =
-                    chunk.with_context(|| format!("offsets partition {} cannot be loaded", partition.0))?;
-                self.coordinator.handle(self.clock.now(), Input::Load(partition, chunk));
-                self.turn(None);
-            }
-            self.coordinator.handle(self.clock.now(), Input::FinishLoad(partition));
+        match loading::start(owned) {
+            Ok(loading) => self.loading = Some(loading),
+            Err(error) => return report(reports, Report::Failed(error.into())),
         }
-        self.turn(None);
-        Ok(())
-    }
-
-    /// Serves until told to stop, then answers what is parked.
-    pub(crate) fn serve(&mut self) {
         while !self.is_done() {
-            let first = self.sleep();
-            self.turn(first);
+            match self.sleep() {
+                Wake::Deadline => self.turn(None),
+                Wake::Message(message) => self.turn(Some(message)),
+                Wake::Loading(loading) => match self.take(loading) {
+                    Ok(()) => self.turn(None),
+                    Err(why) => return report(reports, Report::Failed(why)),
+                },
+                Wake::Loaded => {
+                    self.loading = None;
+                    report(reports, Report::Loaded);
+                }
+            }
         }
         self.stop();
     }
 
-    /// Waits for a message or the next deadline.
-    fn sleep(&self) -> Option<Message> {
+    /// Waits for a message, something loaded, or the next deadline.
+    fn sleep(&self) -> Wake {
         let deadline = [self.coordinator.next_deadline(), self.fetches.next_deadline(), self.stopping];
-        let Some(deadline) = deadline.into_iter().flatten().min() else {
-            return self.outlet.messages.recv().ok();
-        };
-        match self.outlet.messages.recv_timeout(self.clock.until(deadline)) {
-            Ok(message) => Some(message),
-            Err(RecvTimeoutError::Timeout) => None,
-            Err(RecvTimeoutError::Disconnected) => unreachable!("the store's inbox is a sender"),
+        let deadline = deadline.into_iter().flatten().min();
+        let patience = deadline.map_or(Duration::MAX, |deadline| self.clock.until(deadline));
+        if let Some(loading) = &self.loading {
+            return select! {
+                recv(self.outlet.messages) -> message => Wake::Message(message.expect(SENDER)),
+                recv(loading) -> loading => loading.map_or(Wake::Loaded, Wake::Loading),
+                default(patience) => Wake::Deadline,
+            };
         }
+        let message = match deadline {
+            None => self.outlet.messages.recv().map_err(RecvTimeoutError::from),
+            Some(_) => self.outlet.messages.recv_timeout(patience),
+        };
+        match message {
+            Ok(message) => Wake::Message(message),
+            Err(RecvTimeoutError::Timeout) => Wake::Deadline,
+            Err(RecvTimeoutError::Disconnected) => unreachable!("{SENDER}"),
+        }
+    }
+
+    fn take(&mut self, loading: Loading) -> anyhow::Result<()> {
+        let now = self.clock.now();
+        self.coordinator.expire(now);
+        match loading {
+            Loading::Chunk(partition, records) => {
+                self.coordinator.handle(now, Input::Load(partition, records));
+            }
+            Loading::Finished(partition) => self.coordinator.handle(now, Input::FinishLoad(partition)),
+            Loading::Failed(why) => return Err(why),
+        }
+        Ok(())
     }
 
     /// One turn, which begins with `first`.
@@ -232,6 +270,11 @@ impl Shard {
         self.fetches.finish();
         self.carry_out();
     }
+}
+
+/// Tells the server, which may have gone before.
+fn report(reports: &UnboundedSender<Report>, report: Report) {
+    let _ = reports.send(report);
 }
 
 #[expect(clippy::cast_precision_loss, reason = "2^53 of anything do not fit into memory")]

@@ -6,6 +6,7 @@ pub(crate) mod errors;
 mod heartbeat;
 mod join_group;
 mod leave_group;
+pub(crate) mod limits;
 mod list_groups;
 mod offset_commit;
 mod offset_delete;
@@ -18,7 +19,8 @@ use coordinator::ids::GroupId;
 use coordinator::messages::{ListGroups, Request, Response};
 use kafka_wire::WireError;
 
-use crate::topics::Topics;
+use crate::topics::TopicCatalog;
+pub(crate) use limits::Unreadable;
 
 /// Who asks, as the coordinator remembers it.
 #[derive(Clone, Copy, Debug)]
@@ -87,8 +89,8 @@ pub(crate) fn decode(
     version: i16,
     body: &[u8],
     from: Asker<'_>,
-    topics: &Topics,
-) -> Result<Decoded, WireError> {
+    catalog: &TopicCatalog,
+) -> Result<Decoded, Unreadable> {
     match api {
         GroupApi::JoinGroup => {
             let request = join_group::decode(from, version, body)?;
@@ -107,7 +109,7 @@ pub(crate) fn decode(
             Ok(one(request.group.clone(), Request::LeaveGroup(request), Asked::One))
         }
         GroupApi::OffsetCommit => {
-            let (request, asked) = offset_commit::decode(version, body, topics)?;
+            let (request, asked) = offset_commit::decode(version, body, &catalog.topics())?;
             let asked = Asked::OffsetCommit(asked);
             if request.offsets.is_empty() {
                 return Ok(Decoded { questions: Questions::None, asked });
@@ -115,11 +117,11 @@ pub(crate) fn decode(
             Ok(one(request.group.clone(), Request::OffsetCommit(request), asked))
         }
         GroupApi::OffsetDelete => {
-            let (request, asked) = offset_delete::decode(version, body, topics)?;
+            let (request, asked) = offset_delete::decode(version, body, &catalog.topics())?;
             Ok(one(request.group.clone(), Request::OffsetDelete(request), Asked::OffsetDelete(asked)))
         }
         GroupApi::OffsetFetch => {
-            let (requests, asked) = offset_fetch::decode(version, body, topics)?;
+            let (requests, asked) = offset_fetch::decode(version, body, &catalog.topics())?;
             let questions = requests.into_iter().map(|r| (r.group.clone(), Request::OffsetFetch(r)));
             Ok(Decoded { questions: per_group(questions), asked: Asked::OffsetFetch(asked) })
         }
@@ -177,7 +179,7 @@ impl Asked {
         &self,
         responses: Vec<Response>,
         version: i16,
-        topics: &Topics,
+        catalog: &TopicCatalog,
         out: &mut Vec<u8>,
     ) -> Result<(), WireError> {
         match self {
@@ -190,7 +192,7 @@ impl Asked {
                 offset_commit::encode(asked, responses.first(), version, out)
             }
             Self::OffsetFetch(asked) => {
-                offset_fetch::encode(asked, &all!(responses, OffsetFetch), version, topics, out)
+                offset_fetch::encode(asked, &all!(responses, OffsetFetch), version, &catalog.topics(), out)
             }
             Self::OffsetDelete(asked) => {
                 let responses = all!(responses, OffsetDelete);

@@ -1,10 +1,11 @@
 //! FindCoordinator, versions 0 to 6: this server coordinates everything it knows of.
 
-use kafka_wire::{Coordinator, FindCoordinatorRequest, FindCoordinatorResponse, WireError};
+use kafka_wire::{Coordinator, FindCoordinatorRequest, FindCoordinatorResponse};
 
 use super::Client;
 use crate::node::Node;
-use crate::wire::errors;
+use crate::wire::limits::{self, at_most};
+use crate::wire::{Unreadable, errors};
 
 /// From here on a request has several keys.
 const BATCH: i16 = 4;
@@ -19,8 +20,9 @@ pub(super) fn answer(
     version: i16,
     body: &[u8],
     out: &mut Vec<u8>,
-) -> Result<(), WireError> {
+) -> Result<(), Unreadable> {
     let request = FindCoordinatorRequest::decode(version, body)?;
+    at_most(limits::GROUPS, "keys", request.coordinator_keys.len())?;
     let known = matches!(request.key_type, GROUP | TRANSACTION);
     let message = (!known).then(|| format!("There are no coordinators of type {} here.", request.key_type));
     let error_code = if known { errors::NONE } else { errors::INVALID_REQUEST };
@@ -29,7 +31,7 @@ pub(super) fn answer(
     if version < BATCH {
         // An error message is for clients to show: none may be null in some, and is in Kafka's answers too.
         let error_message = if version >= 1 { message.as_deref() } else { None };
-        return FindCoordinatorResponse {
+        return Ok(FindCoordinatorResponse {
             error_code,
             error_message,
             node_id,
@@ -37,11 +39,11 @@ pub(super) fn answer(
             port,
             ..Default::default()
         }
-        .encode(version, out);
+        .encode(version, out)?);
     }
     let error_message = message.as_deref();
     let keys = request.coordinator_keys.iter();
     let coordinators =
         keys.map(|key| Coordinator { key, node_id, host, port, error_code, error_message }).collect();
-    FindCoordinatorResponse { coordinators, ..Default::default() }.encode(version, out)
+    Ok(FindCoordinatorResponse { coordinators, ..Default::default() }.encode(version, out)?)
 }

@@ -1,6 +1,6 @@
 //! What stands around a body: which API in which version, which of them are served, and the response's frame.
 
-use kafka_wire::{ApiKey, RequestHeader, ResponseHeader, WireError};
+use kafka_wire::{ApiKey, RequestHeader, ResponseHeader};
 
 use super::Refused;
 
@@ -29,6 +29,11 @@ served! {
 }
 
 impl Api {
+    /// Whether its requests carry bytes of a client's own making: metadata, assignments, notes, records.
+    pub(super) fn carries_blobs(self) -> bool {
+        matches!(self, Self::JoinGroup | Self::SyncGroup | Self::OffsetCommit | Self::Produce)
+    }
+
     fn from_code(code: i16) -> Option<Self> {
         Self::ALL.iter().copied().find(|api| api.key().code() == code)
     }
@@ -74,11 +79,11 @@ pub(crate) fn open(frame: &[u8]) -> Result<Opened<'_>, Refused> {
 /// # Errors
 ///
 /// What cannot be said in this version.
-pub(crate) fn respond(
+pub(crate) fn respond<E>(
     head: Head,
     out: &mut Vec<u8>,
-    write_body: impl FnOnce(&mut Vec<u8>) -> Result<(), WireError>,
-) -> Result<(), WireError> {
+    write_body: impl FnOnce(&mut Vec<u8>) -> Result<(), E>,
+) -> Result<(), E> {
     let start = out.len();
     out.extend_from_slice(&[0; 4]);
     ResponseHeader { correlation_id: head.correlation_id }

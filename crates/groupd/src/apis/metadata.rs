@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use coordinator::ids::TopicName;
+use hashbrown::HashSet;
 use kafka_wire::{
     MetadataRequest, MetadataRequestTopic, MetadataResponse, MetadataResponseBroker,
     MetadataResponsePartition, MetadataResponseTopic, Uuid, WireError,
@@ -47,8 +48,11 @@ pub(super) async fn prepare(node: &Node, version: i16, body: &[u8]) -> Result<An
             return Ok(Answer { topics, found });
         }
     };
+    // Each once, however often it is named: an answer is no larger than what there is to tell.
+    let mut seen = HashSet::new();
+    let named: Vec<_> = named.iter().filter(|asked| seen.insert((asked.name, asked.topic_id))).collect();
     let create = node.auto_create && (version < SAYS_CREATE || request.allow_auto_topic_creation);
-    let created = if create { create_missing(node, &topics, named).await } else { Vec::new() };
+    let created = if create { create_missing(node, &topics, &named).await } else { Vec::new() };
     // Seen again: with those that this request, or another one meanwhile, has made.
     let topics = node.catalog.topics();
     let found = named.iter().map(|asked| find(&topics, asked, &created)).collect();
@@ -59,7 +63,7 @@ pub(super) async fn prepare(node: &Node, version: i16, body: &[u8]) -> Result<An
 async fn create_missing(
     node: &Node,
     topics: &Topics,
-    named: &[MetadataRequestTopic<'_>],
+    named: &[&MetadataRequestTopic<'_>],
 ) -> Vec<(TopicName, TopicError)> {
     let missing = named.iter().filter_map(|asked| asked.name).filter(|name| topics.get(name).is_none());
     let new: Vec<_> = missing.map(|name| NewTopic::new(name, node.default_partitions)).collect();

@@ -1,12 +1,11 @@
 //! Produce, versions 3 to 13: advertised, since clients do not fetch from a broker that has no Produce, and refused
 //! for good, so that a producer fails at once instead of trying again.
 
-use kafka_wire::{
-    PartitionProduceResponse, ProduceRequest, ProduceResponse, TopicProduceResponse, WireError,
-};
+use kafka_wire::{PartitionProduceResponse, ProduceRequest, ProduceResponse, TopicProduceResponse};
 
 use super::head::{Head, respond};
-use crate::wire::errors;
+use crate::wire::limits::{self, at_most};
+use crate::wire::{Unreadable, errors};
 
 const WHY: &str = "groupd coordinates consumer groups and keeps no records";
 /// From here on an error has a message.
@@ -19,8 +18,10 @@ pub(super) enum Answer {
     Unwanted,
 }
 
-pub(super) fn answer(head: Head, body: &[u8], out: &mut Vec<u8>) -> Result<Answer, WireError> {
+pub(super) fn answer(head: Head, body: &[u8], out: &mut Vec<u8>) -> Result<Answer, Unreadable> {
     let request = ProduceRequest::decode(head.version, body)?;
+    let partitions = request.topic_data.iter().map(|topic| topic.partition_data.len()).sum();
+    at_most(limits::PARTITIONS, "partitions", partitions)?;
     if request.acks == 0 {
         return Ok(Answer::Unwanted);
     }

@@ -8,18 +8,9 @@ use coordinator::{Config, Coordinator};
 use purgatory::{Clock, SystemClock};
 use tokio::sync::mpsc;
 
-use crate::shard::{Inbox, Owned, Shard};
+use crate::shard::{Inbox, Owned, Report, Shard};
 use crate::store::CommitThread;
 use crate::telemetry::{Health, Readiness};
-
-/// What a shard's thread tells the server.
-#[derive(Debug)]
-pub(crate) enum Report {
-    /// All it owns is loaded.
-    Loaded,
-    /// It cannot go on.
-    Failed(anyhow::Error),
-}
 
 /// All shards' threads.
 #[derive(Debug)]
@@ -96,22 +87,11 @@ impl ShardThreads {
     }
 }
 
-fn supervise(mut shard: Shard, owned: Vec<Owned>, reporter: &mpsc::UnboundedSender<Report>) {
-    let run = || -> anyhow::Result<()> {
-        shard.load(owned)?;
-        // The server is gone if it cannot hear this.
-        let _ = reporter.send(Report::Loaded);
-        shard.serve();
-        Ok(())
-    };
-    match catch_unwind(AssertUnwindSafe(run)) {
-        Ok(Ok(())) => {}
-        Ok(Err(why)) => drop(reporter.send(Report::Failed(why))),
-        Err(_) => {
-            // The coordinator broke a promise of its own: nothing it says from here on can be trusted, and what it
-            // said before is in the store.
-            tracing::error!("a shard panicked: the process ends, and a restart goes on from the store");
-            std::process::abort();
-        }
+fn supervise(mut shard: Shard, owned: Vec<Owned>, reports: &mpsc::UnboundedSender<Report>) {
+    if catch_unwind(AssertUnwindSafe(|| shard.run(owned, reports))).is_err() {
+        // The coordinator broke a promise of its own: nothing it says from here on can be trusted, and what it said
+        // before is in the store.
+        tracing::error!("a shard panicked: the process ends, and a restart goes on from the store");
+        std::process::abort();
     }
 }

@@ -2,17 +2,22 @@
 
 use coordinator::ids::GroupId;
 use coordinator::messages::{DeleteGroups, DeleteGroupsResponse, Request};
+use hashbrown::HashSet;
 use kafka_wire::WireError;
 
 use super::errors;
+use super::limits::{self, Unreadable, at_most};
 
-pub(super) fn decode(version: i16, body: &[u8]) -> Result<Vec<(GroupId, Request)>, WireError> {
+pub(super) fn decode(version: i16, body: &[u8]) -> Result<Vec<(GroupId, Request)>, Unreadable> {
     let request = kafka_wire::DeleteGroupsRequest::decode(version, body)?;
+    at_most(limits::GROUPS, "groups", request.groups_names.len())?;
+    let mut seen = HashSet::new();
     let question = |name: &&str| {
         let group = GroupId::new(*name);
         (group.clone(), Request::DeleteGroups(DeleteGroups { groups: vec![group] }))
     };
-    Ok(request.groups_names.iter().map(question).collect())
+    // Each once, as Kafka does.
+    Ok(request.groups_names.iter().filter(|group| seen.insert(**group)).map(question).collect())
 }
 
 pub(super) fn encode(

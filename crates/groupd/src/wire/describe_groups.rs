@@ -2,19 +2,25 @@
 
 use coordinator::ids::{GroupId, InstanceId};
 use coordinator::messages::{DescribeGroup, DescribeGroupResponse, DescribedMember, GroupError};
+use hashbrown::HashSet;
 use kafka_wire::WireError;
 use kafka_wire::describe_groups::DescribedGroup;
 
 use super::errors;
+use super::limits::{self, Unreadable, at_most};
 
 /// From here on a group that is not there is an error rather than a dead group (KIP-1043).
 const TELLS_NOT_FOUND: i16 = 6;
 /// Authorized operations that were not asked for, or that nobody computes.
 const NO_OPERATIONS: i32 = i32::MIN;
 
-pub(super) fn decode(version: i16, body: &[u8]) -> Result<Vec<DescribeGroup>, WireError> {
+pub(super) fn decode(version: i16, body: &[u8]) -> Result<Vec<DescribeGroup>, Unreadable> {
     let request = kafka_wire::DescribeGroupsRequest::decode(version, body)?;
-    Ok(request.groups.iter().map(|group| DescribeGroup { group: GroupId::new(*group) }).collect())
+    at_most(limits::GROUPS, "groups", request.groups.len())?;
+    let mut seen = HashSet::new();
+    // Each once, however often it is named: an answer is no larger than what there is to tell.
+    let groups = request.groups.iter().filter(|group| seen.insert(**group));
+    Ok(groups.map(|group| DescribeGroup { group: GroupId::new(*group) }).collect())
 }
 
 pub(super) fn encode(

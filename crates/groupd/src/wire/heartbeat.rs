@@ -5,8 +5,9 @@ use coordinator::messages::{Heartbeat, HeartbeatResponse};
 use kafka_wire::WireError;
 
 use super::errors;
+use super::limits::Unreadable;
 
-pub(super) fn decode(version: i16, body: &[u8]) -> Result<Heartbeat, WireError> {
+pub(super) fn decode(version: i16, body: &[u8]) -> Result<Heartbeat, Unreadable> {
     let request = kafka_wire::HeartbeatRequest::decode(version, body)?;
     Ok(Heartbeat {
         group: GroupId::new(request.group_id),

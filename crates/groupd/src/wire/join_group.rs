@@ -6,6 +6,7 @@ use coordinator::ids::{GroupId, InstanceId, MemberId};
 use coordinator::messages::{JoinGroup, JoinGroupResponse};
 use kafka_wire::WireError;
 
+use super::limits::{self, Unreadable, at_most};
 use super::{Asker, errors};
 
 /// KIP-394: from here on a client is told its member id before it becomes a member.
@@ -15,8 +16,9 @@ const NULLABLE_NAMES: i16 = 7;
 /// KIP-814.
 const SKIPS_ASSIGNMENT: i16 = 9;
 
-pub(super) fn decode(from: Asker<'_>, version: i16, body: &[u8]) -> Result<JoinGroup, WireError> {
+pub(super) fn decode(from: Asker<'_>, version: i16, body: &[u8]) -> Result<JoinGroup, Unreadable> {
     let request = kafka_wire::JoinGroupRequest::decode(version, body)?;
+    at_most(limits::PROTOCOLS, "protocols", request.protocols.len())?;
     // Version 0 has no rebalance timeout: the session timeout serves as one.
     let rebalance_timeout_ms =
         if version == 0 { request.session_timeout_ms } else { request.rebalance_timeout_ms };

@@ -5,12 +5,14 @@ use coordinator::messages::{LeaveGroup, LeaveGroupResponse, LeavingMember};
 use kafka_wire::WireError;
 
 use super::errors;
+use super::limits::{self, Unreadable, at_most};
 
 /// From here on a request names several members, and each is answered by itself.
 const BATCH: i16 = 3;
 
-pub(super) fn decode(version: i16, body: &[u8]) -> Result<LeaveGroup, WireError> {
+pub(super) fn decode(version: i16, body: &[u8]) -> Result<LeaveGroup, Unreadable> {
     let request = kafka_wire::LeaveGroupRequest::decode(version, body)?;
+    at_most(limits::MEMBERS, "members", request.members.len())?;
     let members = if version >= BATCH {
         let leaving = |member: &kafka_wire::MemberIdentity<'_>| LeavingMember {
             member: MemberId::new(member.member_id),

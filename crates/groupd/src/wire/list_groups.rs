@@ -4,8 +4,9 @@ use coordinator::messages::{ListGroups, ListGroupsResponse};
 use kafka_wire::WireError;
 
 use super::errors;
+use super::limits::Unreadable;
 
-pub(super) fn decode(version: i16, body: &[u8]) -> Result<ListGroups, WireError> {
+pub(super) fn decode(version: i16, body: &[u8]) -> Result<ListGroups, Unreadable> {
     let request = kafka_wire::ListGroupsRequest::decode(version, body)?;
     Ok(ListGroups {
         states: request.states_filter.iter().map(|state| (*state).into()).collect(),

@@ -8,6 +8,7 @@ use coordinator::messages::{CommitOffset, GroupError, OffsetCommit, OffsetCommit
 use kafka_wire::{Uuid, WireError};
 
 use super::errors;
+use super::limits::{self, Unreadable, at_most};
 use crate::topics::{TopicId, Topics};
 
 /// From here on topics are named by their ids.
@@ -33,8 +34,14 @@ struct AskedPartition {
     refused: Option<i16>,
 }
 
-pub(super) fn decode(version: i16, body: &[u8], topics: &Topics) -> Result<(OffsetCommit, Asked), WireError> {
+pub(super) fn decode(
+    version: i16,
+    body: &[u8],
+    topics: &Topics,
+) -> Result<(OffsetCommit, Asked), Unreadable> {
     let request = kafka_wire::OffsetCommitRequest::decode(version, body)?;
+    let partitions = request.topics.iter().map(|topic| topic.partitions.len()).sum();
+    at_most(limits::PARTITIONS, "partitions", partitions)?;
     let mut asked = Vec::with_capacity(request.topics.len());
     let mut offsets = Vec::new();
     for topic in &request.topics {

@@ -5,6 +5,7 @@ use coordinator::messages::{OffsetDelete, OffsetDeleteResponse};
 use kafka_wire::WireError;
 
 use super::errors;
+use super::limits::{self, Unreadable, at_most};
 use crate::topics::Topics;
 
 /// What was asked, topic by topic, for the answer.
@@ -20,8 +21,14 @@ struct AskedTopic {
     exists: bool,
 }
 
-pub(super) fn decode(version: i16, body: &[u8], topics: &Topics) -> Result<(OffsetDelete, Asked), WireError> {
+pub(super) fn decode(
+    version: i16,
+    body: &[u8],
+    topics: &Topics,
+) -> Result<(OffsetDelete, Asked), Unreadable> {
     let request = kafka_wire::OffsetDeleteRequest::decode(version, body)?;
+    let partitions = request.topics.iter().map(|topic| topic.partitions.len()).sum();
+    at_most(limits::PARTITIONS, "partitions", partitions)?;
     let asked = request.topics.iter().map(|topic| AskedTopic {
         name: TopicName::new(topic.name),
         partitions: topic.partitions.iter().map(|partition| partition.partition_index).collect(),

@@ -2,9 +2,11 @@
 
 use coordinator::ids::{GroupId, TopicName, TopicPartition};
 use coordinator::messages::{FetchedOffset, GroupError, OffsetFetch, OffsetFetchResponse};
+use hashbrown::HashSet;
 use kafka_wire::{Uuid, WireError};
 
 use super::errors;
+use super::limits::{self, Unreadable, at_most};
 use crate::topics::{TopicId, Topics};
 
 /// From here on the whole request has an error code of its own.
@@ -25,6 +27,8 @@ struct AskedGroup {
     group: GroupId,
     /// `None`: everything.
     topics: Option<Vec<AskedTopic>>,
+    /// Named before in the same request, which is refused: an answer is no larger than what there is to tell.
+    again: bool,
 }
 
 #[derive(Debug)]
@@ -40,15 +44,23 @@ pub(super) fn decode(
     version: i16,
     body: &[u8],
     topics: &Topics,
-) -> Result<(Vec<OffsetFetch>, Asked), WireError> {
+) -> Result<(Vec<OffsetFetch>, Asked), Unreadable> {
     let request = kafka_wire::OffsetFetchRequest::decode(version, body)?;
+    at_most(limits::GROUPS, "groups", request.groups.len())?;
+    at_most(limits::PARTITIONS, "partitions", partitions_named(&request))?;
     let groups: Vec<AskedGroup> = if version >= GROUPS {
-        request.groups.iter().map(|group| asked_group(group, version, topics)).collect()
+        let mut seen = HashSet::new();
+        let mut asked = Vec::with_capacity(request.groups.len());
+        for group in &request.groups {
+            let again = !seen.insert(group.group_id);
+            asked.push(asked_group(group, again, version, topics));
+        }
+        asked
     } else {
         let named = request.topics.as_ref().map(|named| named.iter().map(by_name).collect());
-        vec![AskedGroup { group: GroupId::new(request.group_id), topics: named }]
+        vec![AskedGroup { group: GroupId::new(request.group_id), topics: named, again: false }]
     };
-    let questions = groups.iter().map(|group| OffsetFetch {
+    let questions = groups.iter().filter(|group| !group.again).map(|group| OffsetFetch {
         group: group.group.clone(),
         partitions: group.topics.as_deref().map(partitions),
         require_stable: request.require_stable,
@@ -57,12 +69,23 @@ pub(super) fn decode(
     Ok((questions, Asked { groups }))
 }
 
+fn partitions_named(request: &kafka_wire::OffsetFetchRequest<'_>) -> usize {
+    let alone = request.topics.iter().flatten().map(|topic| topic.partition_indexes.len());
+    let by_group = request.groups.iter().flat_map(|group| group.topics.iter().flatten());
+    alone.chain(by_group.map(|topic| topic.partition_indexes.len())).sum()
+}
+
 fn by_name(topic: &kafka_wire::OffsetFetchRequestTopic<'_>) -> AskedTopic {
     let name = Some(TopicName::new(topic.name));
     AskedTopic { name, id: Uuid::ZERO, partitions: topic.partition_indexes.clone() }
 }
 
-fn asked_group(group: &kafka_wire::OffsetFetchRequestGroup<'_>, version: i16, topics: &Topics) -> AskedGroup {
+fn asked_group(
+    group: &kafka_wire::OffsetFetchRequestGroup<'_>,
+    again: bool,
+    version: i16,
+    topics: &Topics,
+) -> AskedGroup {
     let asked = |topic: &kafka_wire::OffsetFetchRequestTopics<'_>| AskedTopic {
         name: if version >= BY_ID {
             topics.by_id(TopicId(topic.topic_id.0)).map(|topic| topic.name.clone())
@@ -75,6 +98,7 @@ fn asked_group(group: &kafka_wire::OffsetFetchRequestGroup<'_>, version: i16, to
     AskedGroup {
         group: GroupId::new(group.group_id),
         topics: group.topics.as_ref().map(|named| named.iter().map(asked).collect()),
+        again,
     }
 }
 
@@ -91,17 +115,18 @@ pub(super) fn encode(
     topics: &Topics,
     out: &mut Vec<u8>,
 ) -> Result<(), WireError> {
-    let answers = asked.groups.iter().zip(responses);
+    let mut responses = responses.iter();
     if version >= GROUPS {
-        let groups = answers.map(|(group, response)| kafka_wire::OffsetFetchResponseGroup {
-            group_id: group.group.as_str(),
-            topics: answered(group, response, version, topics).iter().map(Answered::by_group).collect(),
-            error_code: errors::code(response.error),
+        let groups = asked.groups.iter().map(|group| {
+            let response = if group.again { None } else { responses.next() };
+            answered_group(group, response, version, topics)
         });
         return kafka_wire::OffsetFetchResponse { groups: groups.collect(), ..Default::default() }
             .encode(version, out);
     }
-    let Some((group, response)) = answers.into_iter().next() else { unreachable!("one group was asked for") };
+    let (Some(group), Some(response)) = (asked.groups.first(), responses.next()) else {
+        unreachable!("one group was asked for, and has an answer")
+    };
     let answered = answered(group, response, version, topics);
     kafka_wire::OffsetFetchResponse {
         topics: answered.iter().map(Answered::alone).collect(),
@@ -109,6 +134,20 @@ pub(super) fn encode(
         ..Default::default()
     }
     .encode(version, out)
+}
+
+fn answered_group<'a>(
+    group: &'a AskedGroup,
+    response: Option<&'a OffsetFetchResponse>,
+    version: i16,
+    topics: &Topics,
+) -> kafka_wire::OffsetFetchResponseGroup<'a> {
+    let answered = response.map(|response| answered(group, response, version, topics)).unwrap_or_default();
+    kafka_wire::OffsetFetchResponseGroup {
+        group_id: group.group.as_str(),
+        topics: answered.iter().map(Answered::by_group).collect(),
+        error_code: response.map_or(errors::INVALID_REQUEST, |response| errors::code(response.error)),
+    }
 }
 
 /// One topic of an answer.

@@ -5,9 +5,11 @@ use coordinator::messages::{SyncGroup, SyncGroupResponse};
 use kafka_wire::WireError;
 
 use super::errors;
+use super::limits::{self, Unreadable, at_most};
 
-pub(super) fn decode(version: i16, body: &[u8]) -> Result<SyncGroup, WireError> {
+pub(super) fn decode(version: i16, body: &[u8]) -> Result<SyncGroup, Unreadable> {
     let request = kafka_wire::SyncGroupRequest::decode(version, body)?;
+    at_most(limits::MEMBERS, "assignments", request.assignments.len())?;
     let assignments = request.assignments.iter();
     Ok(SyncGroup {
         group: GroupId::new(request.group_id),

@@ -8,6 +8,7 @@
 mod groups;
 mod hostile;
 mod restart;
+mod store;
 mod topics;
 mod versions;
 

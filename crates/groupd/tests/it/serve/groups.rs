@@ -134,6 +134,21 @@ impl Member {
     }
 
     pub(super) fn commit(&mut self, offset: i64) -> i16 {
+        let sent = self.send_commit(offset);
+        self.committed(sent)
+    }
+
+    pub(super) fn committed(&mut self, sent: Sent) -> i16 {
+        let body = self.client.receive(sent);
+        read::<OffsetCommitResponse<'_>>(9, &body).topics[0].partitions[0].error_code
+    }
+
+    /// The same member, where its client has opened another connection.
+    pub(super) fn on_another_connection(&self, server: &Server) -> Self {
+        Self { client: Client::connect(server.address()), id: self.id.clone(), ..*self }
+    }
+
+    pub(super) fn send_commit(&mut self, offset: i64) -> Sent {
         let partition = OffsetCommitRequestPartition {
             partition_index: 2,
             committed_offset: offset,
@@ -151,8 +166,7 @@ impl Member {
             }],
             ..Default::default()
         };
-        let body = self.client.ask(9, &request);
-        read::<OffsetCommitResponse<'_>>(9, &body).topics[0].partitions[0].error_code
+        self.client.send(9, &request)
     }
 }
 

@@ -1,7 +1,14 @@
 //! Bytes that no client sends: they cost their connection, and nothing else.
 
 use groupd::server::Server;
-use kafka_wire::{ApiVersionsRequest, ApiVersionsResponse};
+use groupd::settings::{Settings, TopicSetting};
+use kafka_wire::join_group::JoinGroupRequestProtocol;
+use kafka_wire::offset_fetch::OffsetFetchRequestGroup;
+use kafka_wire::{
+    ApiVersionsRequest, ApiVersionsResponse, DescribeGroupsRequest, DescribeGroupsResponse,
+    FindCoordinatorRequest, JoinGroupRequest, MetadataRequest, MetadataRequestTopic, MetadataResponse,
+    OffsetFetchRequest, OffsetFetchResponse,
+};
 
 use super::{Client, read, settings, start};
 
@@ -17,6 +24,10 @@ fn frame(length: i32, bytes: &[u8]) -> Vec<u8> {
 
 fn whole(bytes: &[u8]) -> Vec<u8> {
     frame(i32::try_from(bytes.len()).unwrap(), bytes)
+}
+
+fn topic(name: &str, partitions: i32) -> TopicSetting {
+    TopicSetting { name: name.into(), partitions }
 }
 
 fn serves(server: &Server) {
@@ -71,8 +82,43 @@ fn impossible_frames_cost_their_connection_only() {
     server.stop();
 }
 
+/// A little that is named very often makes no more of an answer, or none.
 #[test]
-fn answers_before_the_bad_frame_are_not_owed() {
+fn naming_the_same_thing_over_and_over_is_no_amplifier() {
+    let server = start(&Settings { topics: vec![topic("wide", 5_000)], ..settings() });
+    let mut client = Client::connect(server.address());
+    let wide = || MetadataRequestTopic { name: Some("wide"), ..Default::default() };
+    let request =
+        MetadataRequest { topics: Some((0..50_000).map(|_| wide()).collect()), ..Default::default() };
+    let body = client.ask(12, &request);
+    assert_eq!(read::<MetadataResponse<'_>>(12, &body).topics.len(), 1);
+
+    let request = DescribeGroupsRequest { groups: vec!["g"; 50_000], ..Default::default() };
+    let body = client.ask(6, &request);
+    assert_eq!(read::<DescribeGroupsResponse<'_>>(6, &body).groups.len(), 1);
+
+    let group = || OffsetFetchRequestGroup { group_id: "g", topics: None, ..Default::default() };
+    let body = client.ask(9, &OffsetFetchRequest { groups: vec![group(), group()], ..Default::default() });
+    let fetched: OffsetFetchResponse<'_> = read(9, &body);
+    assert_eq!(fetched.groups.iter().map(|group| group.error_code).collect::<Vec<_>>(), [0, 42]);
+
+    let _unanswered =
+        client.send(6, &DescribeGroupsRequest { groups: vec!["g"; 100_001], ..Default::default() });
+    assert_eq!(client.receive_frame(), None);
+    let mut client = Client::connect(server.address());
+    let protocol = || JoinGroupRequestProtocol { name: "p", metadata: b"" };
+    let protocols = (0..1_001).map(|_| protocol()).collect();
+    let _unanswered = client.send(9, &JoinGroupRequest { protocols, ..Default::default() });
+    assert_eq!(client.receive_frame(), None);
+    let mut client = Client::connect(server.address());
+    let _unanswered =
+        client.send(6, &FindCoordinatorRequest { coordinator_keys: vec![""; 100_001], ..Default::default() });
+    assert_eq!(client.receive_frame(), None);
+    server.stop();
+}
+
+#[test]
+fn frames_may_come_in_pieces_or_never() {
     let server = start(&settings());
     // A frame that never comes whole holds nothing but its connection.
     let mut slow = Client::connect(server.address());

@@ -1,0 +1,228 @@
+//! A store that is slow to load, slow to write, or refuses: what clients are told meanwhile.
+
+use std::sync::Arc;
+
+use coordinator::ids::{OffsetsPartition, OwnerEpoch};
+use coordinator::messages::StoreError;
+use crossbeam_channel::{Receiver, Sender, bounded};
+use groupd::server::{Opened, Server};
+use groupd::store::{
+    Batch, CATALOG_PARTITION, MemoryStore, PartitionReader, ReadPartition, Store, StoreFailure,
+};
+use groupd::telemetry::Readiness;
+use kafka_wire::{
+    DescribeGroupsRequest, DescribeGroupsResponse, HeartbeatRequest, HeartbeatResponse, ListGroupsRequest,
+    ListGroupsResponse,
+};
+use parking_lot::Mutex;
+
+use super::groups::{Member, committed, stable};
+use super::{Client, read, settings};
+
+const COORDINATOR_LOAD_IN_PROGRESS: i16 = 14;
+const COORDINATOR_NOT_AVAILABLE: i16 = 15;
+const UNKNOWN_MEMBER_ID: i16 = 25;
+
+/// What happens to the next writes.
+#[derive(Clone)]
+enum Writes {
+    Succeed,
+    /// They are refused.
+    Fail(StoreError),
+    /// Each says that it is here, waits until the sender is dropped, then succeeds.
+    Wait(Sender<()>, Receiver<()>),
+    /// The store itself fails, for good.
+    Break,
+}
+
+/// A memory store with a hand on it. Loading waits until the sender of `gate` is dropped.
+struct Handled {
+    inner: MemoryStore,
+    writes: Arc<Mutex<Writes>>,
+    gate: Receiver<()>,
+}
+
+impl Hand {
+    /// Holds writes: what tells that one is held, and what lets them go when dropped.
+    fn hold(&self) -> (Receiver<()>, Sender<()>) {
+        let (here, held) = bounded(1);
+        let (release, gate) = bounded(0);
+        *self.writes.lock() = Writes::Wait(here, gate);
+        (held, release)
+    }
+}
+
+/// The test's end of it.
+struct Hand {
+    writes: Arc<Mutex<Writes>>,
+    gate: Option<Sender<()>>,
+}
+
+impl Store for Handled {
+    fn acquire(&mut self, partitions: &[OffsetsPartition]) -> Result<Vec<OwnerEpoch>, StoreFailure> {
+        self.inner.acquire(partitions)
+    }
+
+    fn load(
+        &mut self,
+        partition: OffsetsPartition,
+        epoch: OwnerEpoch,
+    ) -> Result<PartitionReader, StoreFailure> {
+        let reader = self.inner.load(partition, epoch)?;
+        if partition == CATALOG_PARTITION {
+            return Ok(reader);
+        }
+        Ok(PartitionReader::new(Box::new(Gated { gate: self.gate.clone() })))
+    }
+
+    fn append(&mut self, batches: &[Batch]) -> Result<Vec<Result<(), StoreError>>, StoreFailure> {
+        let writes = self.writes.lock().clone();
+        match writes {
+            Writes::Succeed => self.inner.append(batches),
+            Writes::Fail(error) => Ok(batches.iter().map(|_| Err(error)).collect()),
+            Writes::Wait(here, gate) => {
+                let _ = here.send(());
+                let _ = gate.recv();
+                self.inner.append(batches)
+            }
+            Writes::Break => Err(StoreFailure::Io("the disk is on fire".into())),
+        }
+    }
+}
+
+/// Nothing, after a while.
+struct Gated {
+    gate: Receiver<()>,
+}
+
+impl ReadPartition for Gated {
+    fn read(&mut self, _limit: usize, _out: &mut Vec<u8>) -> Result<(), StoreFailure> {
+        let _ = self.gate.recv();
+        Ok(())
+    }
+}
+
+/// A server on a store with a hand on it, still loading.
+fn start() -> (Server, Hand) {
+    let (open, gate) = bounded(0);
+    let writes = Arc::new(Mutex::new(Writes::Succeed));
+    let store = Handled { inner: MemoryStore::new(), writes: Arc::clone(&writes), gate };
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    let opened = || Ok(Opened { store: Box::new(store), cluster_id: "handled".into() });
+    let server = Server::start_with(runtime, &settings(), opened).unwrap();
+    (server, Hand { writes, gate: Some(open) })
+}
+
+/// The same, loaded.
+fn start_loaded() -> (Server, Hand) {
+    let (mut server, mut hand) = start();
+    hand.gate = None;
+    server.wait_until_loaded().unwrap();
+    (server, hand)
+}
+
+fn heartbeat(client: &mut Client) -> i16 {
+    let request = HeartbeatRequest { group_id: "orders-app", member_id: "m", ..Default::default() };
+    let body = client.ask(4, &request);
+    read::<HeartbeatResponse>(4, &body).error_code
+}
+
+#[test]
+fn clients_are_answered_while_groups_load() {
+    let (mut server, mut hand) = start();
+    let mut client = Client::connect(server.address());
+    // A member is not disturbed; who needs the group's state is told to ask again.
+    assert_eq!(heartbeat(&mut client), 0);
+    let group = DescribeGroupsRequest { groups: vec!["orders-app"], ..Default::default() };
+    let body = client.ask(5, &group);
+    let described: DescribeGroupsResponse<'_> = read(5, &body);
+    assert_eq!(described.groups[0].error_code, COORDINATOR_LOAD_IN_PROGRESS);
+    let body = client.ask(5, &ListGroupsRequest::default());
+    assert_eq!(read::<ListGroupsResponse<'_>>(5, &body).error_code, COORDINATOR_LOAD_IN_PROGRESS);
+    assert_eq!(server.health().readiness(), Readiness::Loading);
+    hand.gate = None;
+    server.wait_until_loaded().unwrap();
+    assert_eq!(server.health().readiness(), Readiness::Ready);
+    assert_eq!(heartbeat(&mut client), UNKNOWN_MEMBER_ID);
+    server.stop();
+}
+
+#[test]
+fn a_server_that_is_stopped_while_it_loads_stops() {
+    let (server, hand) = start();
+    server.stop();
+    drop(hand);
+}
+
+#[test]
+fn a_commit_is_answered_when_it_is_stored_and_not_before() {
+    let (server, hand) = start_loaded();
+    let mut member = stable(&server);
+    let (held, release) = hand.hold();
+    let sent = member.send_commit(42);
+    held.recv().unwrap();
+    // Reads go on meanwhile, and do not see what may yet be lost.
+    let mut reader = Client::connect(server.address());
+    assert_eq!(committed(&mut reader), [-1, -1]);
+    *hand.writes.lock() = Writes::Succeed;
+    drop(release);
+    assert_eq!(member.committed(sent), 0);
+    assert_eq!(committed(&mut reader), [42, -1]);
+    server.stop();
+}
+
+#[test]
+fn a_refused_write_is_told_and_nothing_is_kept_of_it() {
+    let (server, hand) = start_loaded();
+    let mut member = stable(&server);
+    *hand.writes.lock() = Writes::Fail(StoreError::NotEnoughReplicas);
+    assert_eq!(member.commit(42), COORDINATOR_NOT_AVAILABLE);
+    assert_eq!(committed(&mut member.client), [-1, -1]);
+    *hand.writes.lock() = Writes::Succeed;
+    assert_eq!(member.commit(43), 0);
+    assert_eq!(committed(&mut member.client), [43, -1]);
+    server.stop();
+}
+
+#[test]
+fn what_is_being_written_is_answered_before_the_server_stops() {
+    let (server, hand) = start_loaded();
+    let mut member = stable(&server);
+    let (held, release) = hand.hold();
+    let sent = member.send_commit(42);
+    held.recv().unwrap();
+    let behind = std::thread::spawn(move || server.stop());
+    drop(release);
+    assert_eq!(member.committed(sent), 0);
+    behind.join().unwrap();
+}
+
+#[test]
+fn a_broken_store_acknowledges_nothing_more() {
+    let (server, hand) = start_loaded();
+    let mut member = stable(&server);
+    *hand.writes.lock() = Writes::Break;
+    assert_ne!(member.commit(42), 0);
+    *hand.writes.lock() = Writes::Succeed;
+    assert_ne!(member.commit(43), 0, "what a failed disk says later is not to be believed");
+    assert_eq!(member.heartbeat(), 0, "members are not lost for it");
+    server.stop();
+}
+
+#[test]
+fn a_second_join_of_the_same_member_takes_the_place_of_the_first() {
+    let (server, _hand) = start_loaded();
+    let mut first = stable(&server);
+    let mut second = Member::new(&server);
+    let superseded = second.send_join();
+    super::groups::until(&server, |group| group.group_state == "PreparingRebalance");
+    let mut again = second.on_another_connection(&server);
+    let join = again.send_join();
+    // Whoever waits on the old connection is sent away.
+    assert_eq!(second.client.receive_frame(), None);
+    drop(superseded);
+    let rejoin = first.send_join();
+    assert_eq!(first.joined(rejoin).members.len(), 2);
+    assert_eq!(again.joined(join).error, 0);
+    server.stop();
+}
