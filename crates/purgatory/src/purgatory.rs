@@ -191,6 +191,16 @@ impl<K: Hash + Eq, O, S: BuildHasher> Purgatory<K, O, S> {
     /// Takes out the first operation under `key` that is ready, in watch order.
     ///
     /// Each call starts at the front. To take *all* that are ready, where many are not, use [`Purgatory::sweep`].
+    ///
+    /// ```
+    /// # use purgatory::{Purgatory, Timestamp};
+    /// # let t = Timestamp::from_ticks;
+    /// let mut purgatory: Purgatory<&str, &str> = Purgatory::new(t(0));
+    /// purgatory.watch("slow", ["log"], t(500));
+    /// purgatory.watch("fast", ["log"], t(500));
+    /// assert_eq!(purgatory.complete_next("log", |&name| name == "fast"), Some("fast"));
+    /// assert_eq!(purgatory.complete_next("log", |&name| name == "fast"), None);
+    /// ```
     #[must_use = "the operation is handed back here and nowhere else"]
     pub fn complete_next<Q: Hash + Equivalent<K> + ?Sized>(
         &mut self,
@@ -209,6 +219,17 @@ impl<K: Hash + Eq, O, S: BuildHasher> Purgatory<K, O, S> {
     }
 
     /// Takes out the next operation with `deadline <= now`; `None` once no more are due.
+    ///
+    /// ```
+    /// # use purgatory::{Purgatory, Timestamp};
+    /// # let t = Timestamp::from_ticks;
+    /// let mut purgatory: Purgatory<&str, &str> = Purgatory::new(t(0));
+    /// purgatory.watch("later", [], t(20));
+    /// purgatory.watch("sooner", [], t(10));
+    /// assert_eq!(purgatory.expire_next(t(9)), None);
+    /// assert_eq!(purgatory.expire_next(t(30)), Some("sooner"));
+    /// assert_eq!(purgatory.expire_next(t(30)), Some("later"));
+    /// ```
     #[must_use = "the operation is handed back here and nowhere else"]
     pub fn expire_next(&mut self, now: Timestamp) -> Option<O> {
         loop {
@@ -230,11 +251,32 @@ impl<K: Hash + Eq, O, S: BuildHasher> Purgatory<K, O, S> {
     }
 
     /// Takes an operation out. `None` if it has left already.
+    ///
+    /// ```
+    /// # use purgatory::{Purgatory, Timestamp};
+    /// # let t = Timestamp::from_ticks;
+    /// let mut purgatory: Purgatory<&str, &str> = Purgatory::new(t(0));
+    /// let id = purgatory.watch("fetch", ["log"], t(30));
+    /// assert_eq!(purgatory.cancel(id), Some("fetch"));
+    /// assert_eq!(purgatory.cancel(id), None);
+    /// assert!(!purgatory.contains_key("log"));
+    /// ```
     pub fn cancel(&mut self, id: OperationId) -> Option<O> {
         self.leave(id.0, Cause::Cancelled)
     }
 
     /// Gives an operation another deadline, earlier or later, as a heartbeat does. `false` if it has left already.
+    ///
+    /// ```
+    /// # use purgatory::{Purgatory, Timestamp};
+    /// # let t = Timestamp::from_ticks;
+    /// let mut purgatory: Purgatory<&str, &str> = Purgatory::new(t(0));
+    /// let session = purgatory.watch("session", [], t(30));
+    /// assert!(purgatory.extend(session, t(60)));
+    /// assert_eq!(purgatory.expire_next(t(59)), None);
+    /// assert_eq!(purgatory.expire_next(t(60)), Some("session"));
+    /// assert!(!purgatory.extend(session, t(90)));
+    /// ```
     pub fn extend(&mut self, id: OperationId, deadline: Timestamp) -> bool {
         self.wheel.rearm(id.0, deadline)
     }
@@ -245,6 +287,17 @@ impl<K: Hash + Eq, O, S: BuildHasher> Purgatory<K, O, S> {
     }
 
     /// The operation, if it still waits.
+    ///
+    /// ```
+    /// # use purgatory::{Purgatory, Timestamp};
+    /// # let t = Timestamp::from_ticks;
+    /// let mut purgatory: Purgatory<&str, &str> = Purgatory::new(t(0));
+    /// let id = purgatory.watch("generation 1", [], t(30));
+    /// if let Some(operation) = purgatory.get_mut(id) {
+    ///     *operation = "generation 2";
+    /// }
+    /// assert_eq!(purgatory.get(id), Some(&"generation 2"));
+    /// ```
     pub fn get_mut(&mut self, id: OperationId) -> Option<&mut O> {
         self.wheel.get_mut(id.0).map(|pending| &mut pending.operation)
     }
@@ -256,6 +309,16 @@ impl<K: Hash + Eq, O, S: BuildHasher> Purgatory<K, O, S> {
 
     /// When to call [`Purgatory::expire_next`] again: never later than the earliest deadline, sometimes earlier.
     /// `None` if nothing will ever expire.
+    ///
+    /// ```
+    /// # use purgatory::{Purgatory, Timestamp};
+    /// # let t = Timestamp::from_ticks;
+    /// let mut purgatory: Purgatory<&str, &str> = Purgatory::new(t(0));
+    /// assert_eq!(purgatory.next_deadline(), None);
+    /// purgatory.watch("never", [], Timestamp::MAX);
+    /// purgatory.watch("some day", [], t(86_400_000));
+    /// assert_eq!(purgatory.next_deadline(), Some(t(86_400_000)));
+    /// ```
     pub fn next_deadline(&self) -> Option<Timestamp> {
         if self.due.is_empty() { self.wheel.next_deadline() } else { Some(self.wheel.now()) }
     }
@@ -276,6 +339,16 @@ impl<K: Hash + Eq, O, S: BuildHasher> Purgatory<K, O, S> {
     }
 
     /// How many operations watch `key`.
+    ///
+    /// ```
+    /// # use purgatory::{Purgatory, Timestamp};
+    /// # let t = Timestamp::from_ticks;
+    /// let mut purgatory: Purgatory<&str, &str> = Purgatory::new(t(0));
+    /// purgatory.watch("fetch", ["orders", "prices"], t(30));
+    /// purgatory.watch("fetch", ["orders"], t(30));
+    /// assert_eq!((purgatory.watched_by("orders"), purgatory.watched_by("prices")), (2, 1));
+    /// assert_eq!((purgatory.pending(), purgatory.watched(), purgatory.keys()), (2, 3, 2));
+    /// ```
     pub fn watched_by<Q: Hash + Equivalent<K> + ?Sized>(&self, key: &Q) -> usize {
         self.watches.count(key) + self.thresholds.count(self.watches.hash(key), key)
     }
@@ -286,6 +359,18 @@ impl<K: Hash + Eq, O, S: BuildHasher> Purgatory<K, O, S> {
     }
 
     /// What happened so far.
+    ///
+    /// ```
+    /// # use purgatory::{Purgatory, Timestamp};
+    /// # let t = Timestamp::from_ticks;
+    /// let mut purgatory: Purgatory<&str, &str> = Purgatory::new(t(0));
+    /// purgatory.watch("a", ["key"], t(30));
+    /// purgatory.watch("b", ["key"], t(30));
+    /// assert!(purgatory.complete_next("key", |_| true).is_some());
+    /// assert!(purgatory.expire_next(t(30)).is_some());
+    /// let stats = purgatory.stats();
+    /// assert_eq!((stats.submitted, stats.satisfied, stats.expired), (2, 1, 1));
+    /// ```
     pub fn stats(&self) -> Stats {
         self.stats
     }

@@ -74,12 +74,30 @@ impl<T> TimingWheel<T> {
     }
 
     /// Takes a timer out. `None` for a stale id.
+    ///
+    /// ```
+    /// # use purgatory::{Timestamp, TimingWheel};
+    /// # let t = Timestamp::from_ticks;
+    /// let mut wheel = TimingWheel::new(t(0));
+    /// let id = wheel.insert(t(5), "tea");
+    /// assert_eq!(wheel.remove(id), Some("tea"));
+    /// assert_eq!(wheel.remove(id), None);
+    /// ```
     #[inline]
     pub fn remove(&mut self, id: TimerId) -> Option<T> {
         self.schedule.disarm(id)
     }
 
     /// Gives a timer another deadline, earlier or later. `false` for a stale id.
+    ///
+    /// ```
+    /// # use purgatory::{Timestamp, TimingWheel};
+    /// # let t = Timestamp::from_ticks;
+    /// let mut wheel = TimingWheel::new(t(0));
+    /// let id = wheel.insert(t(5), "tea");
+    /// assert!(wheel.rearm(id, t(3)));
+    /// assert_eq!(wheel.deadline(id), Some(t(3)));
+    /// ```
     #[inline]
     pub fn rearm(&mut self, id: TimerId, deadline: Timestamp) -> bool {
         self.schedule.rearm(id, deadline.ticks())
@@ -92,6 +110,17 @@ impl<T> TimingWheel<T> {
     }
 
     /// What waits under `id`. `None` for a stale id.
+    ///
+    /// ```
+    /// # use purgatory::{Timestamp, TimingWheel};
+    /// # let t = Timestamp::from_ticks;
+    /// let mut wheel = TimingWheel::new(t(0));
+    /// let id = wheel.insert(t(5), 1);
+    /// if let Some(count) = wheel.get_mut(id) {
+    ///     *count += 1;
+    /// }
+    /// assert_eq!(wheel.get(id), Some(&2));
+    /// ```
     #[inline]
     pub fn get_mut(&mut self, id: TimerId) -> Option<&mut T> {
         self.schedule.nodes_mut().value_mut(id)
@@ -104,6 +133,16 @@ impl<T> TimingWheel<T> {
     }
 
     /// Takes out the next timer with `deadline <= now`; `None` once no more are due.
+    ///
+    /// ```
+    /// # use purgatory::{Timestamp, TimingWheel};
+    /// # let t = Timestamp::from_ticks;
+    /// let mut wheel = TimingWheel::new(t(0));
+    /// let id = wheel.insert(t(5), "tea");
+    /// let expired = wheel.expire_next(t(7)).expect("due since 5");
+    /// assert_eq!((expired.id, expired.deadline, expired.value), (id, t(5), "tea"));
+    /// assert!(wheel.is_empty());
+    /// ```
     #[inline]
     pub fn expire_next(&mut self, now: Timestamp) -> Option<Expired<T>> {
         let (id, deadline, value) = self.schedule.expire_next(now.ticks())?;
@@ -114,6 +153,16 @@ impl<T> TimingWheel<T> {
     /// because of a timer that was removed or re-armed since. `None` if nothing will ever come due.
     ///
     /// After an [`TimingWheel::expire_next`] at the announced time that gave `None`, a later time is announced.
+    ///
+    /// ```
+    /// # use purgatory::{Timestamp, TimingWheel};
+    /// # let t = Timestamp::from_ticks;
+    /// let mut wheel = TimingWheel::new(t(0));
+    /// wheel.insert(Timestamp::MAX, "never");
+    /// assert_eq!(wheel.next_deadline(), None);
+    /// wheel.insert(t(5_000), "later");
+    /// assert_eq!(wheel.next_deadline(), Some(t(5_000)));
+    /// ```
     pub fn next_deadline(&self) -> Option<Timestamp> {
         self.schedule.next_deadline().map(Timestamp::from_ticks)
     }
@@ -147,6 +196,14 @@ impl<T> TimingWheel<T> {
     }
 
     /// The ids of all timers, in no particular order.
+    ///
+    /// ```
+    /// # use purgatory::{Timestamp, TimingWheel};
+    /// # let t = Timestamp::from_ticks;
+    /// let mut wheel = TimingWheel::new(t(0));
+    /// let ids = [wheel.insert(t(5), 'a'), wheel.insert(t(6), 'b')];
+    /// assert_eq!(wheel.ids().collect::<Vec<_>>(), ids);
+    /// ```
     pub fn ids(&self) -> impl Iterator<Item = TimerId> + '_ {
         self.schedule.nodes().ids()
     }

@@ -38,6 +38,15 @@ impl<K: Hash + Eq, O, S: BuildHasher> Purgatory<K, O, S> {
     }
 
     /// Takes out everything, in watch order, with [`Cause::Shutdown`], and refuses whatever comes later.
+    ///
+    /// ```
+    /// # use purgatory::{Purgatory, Timestamp};
+    /// # let t = Timestamp::from_ticks;
+    /// let mut purgatory: Purgatory<&str, &str> = Purgatory::new(t(0));
+    /// purgatory.watch("fetch", ["log"], t(30));
+    /// assert_eq!(purgatory.shutdown(), ["fetch"]);
+    /// assert!(purgatory.try_watch("late", ["log"], t(30)).is_err());
+    /// ```
     #[must_use = "the operations are handed back here and nowhere else"]
     pub fn shutdown(&mut self) -> Vec<O> {
         self.is_shut_down = true;

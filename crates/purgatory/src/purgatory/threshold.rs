@@ -67,6 +67,18 @@ impl<K: Hash + Eq, O, S: BuildHasher> Purgatory<K, O, S> {
     }
 
     /// The lowest minimum that anything waits for `key` to reach.
+    ///
+    /// ```
+    /// # use purgatory::{Purgatory, Timestamp};
+    /// # let t = Timestamp::from_ticks;
+    /// let mut purgatory: Purgatory<&str, &str> = Purgatory::new(t(0));
+    /// for (name, offset) in [("b", 20), ("a", 10)] {
+    ///     assert!(purgatory.watch_thresholds(name, [("log", offset)], t(500)).is_ok());
+    /// }
+    /// assert_eq!(purgatory.lowest_threshold("log"), Some(10));
+    /// assert_eq!(purgatory.reach_next("log", 15), Some("a"));
+    /// assert_eq!(purgatory.lowest_threshold("log"), Some(20));
+    /// ```
     pub fn lowest_threshold<Q: Hash + Equivalent<K> + ?Sized>(&self, key: &Q) -> Option<u64> {
         self.thresholds.lowest(self.watches.hash(key), key)
     }
