@@ -1,7 +1,7 @@
 //! How each type of field is laid out: the primitives of the protocol, in both of its encodings.
 
 use crate::error::Fault;
-use crate::reader::{MAX_STRING, Reader};
+use crate::reader::Reader;
 use crate::schema::{Kind, Schema};
 
 /// A version of a message, and whether it is a flexible one: compact lengths and tagged fields (KIP-482).
@@ -102,15 +102,14 @@ impl<'a> Field<'a> for Option<&'a str> {
 
     #[inline]
     fn write(&self, out: &mut Vec<u8>, version: Version, nullable: bool) -> Result<(), Fault> {
-        let length = self.map(str::len);
-        match length.map(i16::try_from).transpose() {
-            Err(_) => return Err(Fault::TooLong("")),
-            Ok(None) if !nullable => return Err(Fault::Null("")),
-            Ok(_) if version.flexible => write_compact(out, length)?,
-            Ok(length) => out.extend_from_slice(&length.unwrap_or(-1).to_be_bytes()),
+        let Some(text) = self else { return write_null(out, version, nullable, &(-1_i16).to_be_bytes()) };
+        let length = i16::try_from(text.len()).map_err(|_| Fault::TooLong(""))?;
+        if version.flexible {
+            write_uvarint(out, u32::from(length.cast_unsigned()) + 1);
+        } else {
+            out.extend_from_slice(&length.to_be_bytes());
         }
-        debug_assert!(length.is_none_or(|length| length <= MAX_STRING));
-        out.extend_from_slice(self.unwrap_or_default().as_bytes());
+        out.extend_from_slice(text.as_bytes());
         Ok(())
     }
 }
@@ -263,24 +262,28 @@ fn write_length(
     version: Version,
     nullable: bool,
 ) -> Result<(), Fault> {
-    if length.is_none() && !nullable {
-        return Err(Fault::Null(""));
-    }
+    let Some(length) = length else { return write_null(out, version, nullable, &(-1_i32).to_be_bytes()) };
+    let length = i32::try_from(length).map_err(|_| Fault::TooLong(""))?;
     if version.flexible {
-        return write_compact(out, length);
+        write_uvarint(out, length.cast_unsigned() + 1);
+    } else {
+        out.extend_from_slice(&length.to_be_bytes());
     }
-    let length = length.map_or(Ok(-1), i32::try_from).map_err(|_| Fault::TooLong(""))?;
-    out.extend_from_slice(&length.to_be_bytes());
     Ok(())
 }
 
+/// Null is a length of -1, and a compact length is one more than it says.
 #[inline]
-fn write_compact(out: &mut Vec<u8>, length: Option<usize>) -> Result<(), Fault> {
-    let length = length.map_or(Ok(-1), i32::try_from).map_err(|_| Fault::TooLong(""))?;
-    write_uvarint(out, length.wrapping_add(1).cast_unsigned());
+fn write_null(out: &mut Vec<u8>, version: Version, nullable: bool, classic: &[u8]) -> Result<(), Fault> {
+    match (nullable, version.flexible) {
+        (false, _) => return Err(Fault::Null("")),
+        (true, true) => out.push(0),
+        (true, false) => out.extend_from_slice(classic),
+    }
     Ok(())
 }
 
+/// An unsigned varint: seven bits a byte, the lowest first. Most lengths take one.
 #[inline]
 pub(crate) fn write_uvarint(out: &mut Vec<u8>, mut value: u32) {
     while value >= 0x80 {
