@@ -72,6 +72,7 @@ mod offsets;
 mod partitions;
 mod requests;
 mod stats;
+pub mod transactions;
 mod turn;
 
 pub use config::{Config, Partitioner};

@@ -9,3 +9,4 @@ mod static_members;
 mod storm;
 mod syncing;
 mod tables;
+mod transactions;

@@ -1,0 +1,198 @@
+//! All that crosses the border of a transaction coordinator.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::ids::{GroupId, OffsetsPartition, ProducerId};
+use crate::messages::{StoreError, StoreId, Token, TransactionOutcome};
+
+/// `transactional.id`: what a producer keeps over restarts.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct TransactionalId(Arc<str>);
+
+impl TransactionalId {
+    /// Wraps `text`.
+    pub fn new(text: impl Into<Arc<str>>) -> Self {
+        Self(text.into())
+    }
+
+    /// The text itself.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for TransactionalId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// A producer and how often its transactional id was initialised: an older epoch is fenced.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct ProducerEpoch {
+    /// The id.
+    pub producer: ProducerId,
+    /// From 0 on.
+    pub epoch: i16,
+}
+
+impl ProducerEpoch {
+    /// What a refusal carries.
+    pub const NONE: Self = Self { producer: ProducerId(-1), epoch: -1 };
+}
+
+/// What a transaction coordinator is told.
+#[derive(Debug)]
+pub enum TransactionInput {
+    /// A client asks; the answer comes as [`TransactionOutput::Respond`] with the same token.
+    Request(Token, TransactionRequest),
+    /// A write ended. Each is to be reported once; late reports count, repeated and unknown ones do nothing.
+    Stored(StoreId, Result<(), StoreError>),
+    /// The marker for this partition was written there and applied, or could not be: then it is asked for again.
+    /// Each is to be reported once.
+    MarkerWritten(TransactionalId, OffsetsPartition, Result<(), StoreError>),
+    /// The next record of the log this coordinator is loaded from.
+    Load(TransactionRecord),
+    /// The log is read: requests are served, and what had been decided before is carried out.
+    FinishLoad,
+    /// Somebody else is the coordinator from now on: whoever waits is told so. Nothing is served any more.
+    Unload,
+}
+
+/// A request of a transactional producer.
+#[derive(Clone, Debug)]
+#[allow(missing_docs, reason = "each variant is its request's type")]
+pub enum TransactionRequest {
+    InitProducerId(InitProducerId),
+    AddOffsetsToTxn(AddOffsetsToTxn),
+    /// Whether a commit of offsets belongs to an open transaction; answered within the turn.
+    VerifyOffsets(AddOffsetsToTxn),
+    EndTxn(EndTxn),
+}
+
+/// Become the producer of a transactional id, and fence the one before.
+#[derive(Clone, Debug)]
+pub struct InitProducerId {
+    /// Not empty.
+    pub transactional_id: TransactionalId,
+    /// How long a transaction may stay open, ms, before it is aborted.
+    pub transaction_timeout_ms: i32,
+    /// What the producer was so far, if it goes on after an error (KIP-360).
+    pub current: Option<ProducerEpoch>,
+    /// An id nobody has had, from the host: taken if a new one is needed.
+    pub fresh: ProducerId,
+}
+
+/// The transaction is going to commit offsets of a group.
+#[derive(Clone, Debug)]
+pub struct AddOffsetsToTxn {
+    /// Whose transaction.
+    pub transactional_id: TransactionalId,
+    /// Who asks.
+    pub producer: ProducerEpoch,
+    /// The group.
+    pub group: GroupId,
+}
+
+/// End the transaction.
+#[derive(Clone, Debug)]
+pub struct EndTxn {
+    /// Whose transaction.
+    pub transactional_id: TransactionalId,
+    /// Who asks.
+    pub producer: ProducerEpoch,
+    /// How.
+    pub outcome: TransactionOutcome,
+}
+
+/// What a transaction coordinator says. Drain with `poll_output` after every turn, and keep the order: a commit of
+/// offsets that was verified goes to its group before a marker that is said later.
+#[derive(Debug, PartialEq, Eq)]
+pub enum TransactionOutput {
+    /// The answer to one request.
+    Respond(Token, TransactionResponse),
+    /// Make this record durable after all earlier ones; then say so with [`TransactionInput::Stored`].
+    Store(StoreId, TransactionRecord),
+    /// Write a marker to this partition (`Record::TxnMarker`) and tell the group coordinator that the transaction ended
+    /// there (`Input::EndTransaction`); then say so with [`TransactionInput::MarkerWritten`].
+    WriteMarker {
+        /// Whose transaction.
+        transactional_id: TransactionalId,
+        /// The producer, and the epoch the marker is written under.
+        producer: ProducerEpoch,
+        /// Where to.
+        partition: OffsetsPartition,
+        /// How it ended.
+        outcome: TransactionOutcome,
+    },
+}
+
+/// The answer to a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "each variant is its request's")]
+pub enum TransactionResponse {
+    InitProducerId(Result<ProducerEpoch, TransactionError>),
+    AddOffsetsToTxn(Result<(), TransactionError>),
+    VerifyOffsets(Result<(), TransactionError>),
+    EndTxn(Result<(), TransactionError>),
+}
+
+/// Why a request was refused. Named as Kafka names them.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[allow(missing_docs, reason = "Kafka's own names, documented by the protocol")]
+pub enum TransactionError {
+    InvalidRequest,
+    InvalidTransactionTimeout,
+    InvalidProducerIdMapping,
+    ProducerFenced,
+    InvalidTxnState,
+    ConcurrentTransactions,
+    CoordinatorLoadInProgress,
+    CoordinatorNotAvailable,
+    NotCoordinator,
+    UnknownServerError,
+}
+
+/// One change to what is kept of a transactional id. The last one counts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TransactionRecord {
+    /// What it stands at.
+    State(TransactionState),
+    /// It was not used for long and is forgotten.
+    Tombstone(TransactionalId),
+}
+
+/// What a transactional id stands at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TransactionState {
+    /// The id.
+    pub transactional_id: TransactionalId,
+    /// Who it belongs to.
+    pub producer: ProducerEpoch,
+    /// The epoch before, if the same producer raised it: a repetition of that request is not fenced. -1: none.
+    pub last_epoch: i16,
+    /// How long its transactions may stay open, ms.
+    pub timeout_ms: i32,
+    /// Where its latest transaction stands.
+    pub phase: TransactionPhase,
+    /// Where offsets are, or were going to be, committed; sorted.
+    pub partitions: Vec<OffsetsPartition>,
+    /// When the transaction began, ms since the Unix epoch; -1 if none has.
+    pub started_ms: i64,
+    /// When this was written, ms since the Unix epoch.
+    pub updated_ms: i64,
+}
+
+/// Where a transaction stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TransactionPhase {
+    /// None yet.
+    Empty,
+    /// It is open.
+    Ongoing,
+    /// Its end is decided; markers are being written.
+    Prepare(TransactionOutcome),
+    /// It has ended.
+    Complete(TransactionOutcome),
+}

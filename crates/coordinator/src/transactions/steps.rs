@@ -1,0 +1,427 @@
+//! The steps of a transaction coordinator's turns: requests, and what follows from writes, markers and deadlines.
+
+use purgatory::Timestamp;
+
+use super::messages::{
+    AddOffsetsToTxn, EndTxn, InitProducerId, TransactionError, TransactionOutput, TransactionPhase,
+    TransactionRecord, TransactionRequest, TransactionResponse, TransactionState, TransactionalId,
+};
+use super::state::Next;
+use super::{Delayed, Ending, Serving, Transaction, TransactionCoordinator, Waiting, Write};
+use crate::ids::{GroupId, OffsetsPartition};
+use crate::messages::{StoreError, StoreId, Token};
+
+type Answer = Result<(), TransactionError>;
+
+impl TransactionCoordinator {
+    pub(super) fn request(&mut self, token: Token, request: TransactionRequest) {
+        match request {
+            TransactionRequest::InitProducerId(request) => self.init(token, &request),
+            TransactionRequest::AddOffsetsToTxn(request) => self.add(token, &request),
+            TransactionRequest::VerifyOffsets(request) => {
+                let answer = self.verify(&request);
+                self.respond(token, TransactionResponse::VerifyOffsets(answer));
+            }
+            TransactionRequest::EndTxn(request) => self.end(token, &request),
+        }
+    }
+
+    fn init(&mut self, token: Token, request: &InitProducerId) {
+        let refusal = |error| TransactionResponse::InitProducerId(Err(error));
+        if let Err(error) = self.check_init(request) {
+            return self.respond(token, refusal(error));
+        }
+        let id = &request.transactional_id;
+        let transaction = self
+            .transactions
+            .entry(id.clone())
+            .or_insert_with(|| Transaction::new(TransactionState::new(request)));
+        if transaction.writing.is_some() {
+            return self.respond(token, refusal(TransactionError::ConcurrentTransactions));
+        }
+        match transaction.state.init(request) {
+            Err(error) => self.respond(token, refusal(error)),
+            Ok(Next::Already) => {
+                let producer = transaction.state.producer;
+                self.respond(token, TransactionResponse::InitProducerId(Ok(producer)));
+            }
+            Ok(Next::Write(next)) => self.write(next, Some(Waiting::Init(token))),
+        }
+    }
+
+    fn check_init(&self, request: &InitProducerId) -> Answer {
+        if request.transactional_id.as_str().is_empty() {
+            return Err(TransactionError::InvalidRequest);
+        }
+        if !(1..=self.config.transaction_max_timeout_ms).contains(&request.transaction_timeout_ms) {
+            return Err(TransactionError::InvalidTransactionTimeout);
+        }
+        self.check_serving()?;
+        let is_known = self.transactions.contains_key(&request.transactional_id);
+        if !is_known && self.transactions.len() >= self.config.max_transactional_ids {
+            return Err(TransactionError::CoordinatorNotAvailable);
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, token: Token, request: &AddOffsetsToTxn) {
+        let (partition, unix_ms) = (self.partition(&request.group), self.unix_ms());
+        let next = self
+            .idle(&request.transactional_id)
+            .and_then(|transaction| transaction.state.add(request, partition, unix_ms));
+        match next {
+            Ok(Next::Already) => self.respond(token, TransactionResponse::AddOffsetsToTxn(Ok(()))),
+            Ok(Next::Write(next)) => self.write(next, Some(Waiting::Add(token))),
+            Err(error) => self.respond(token, TransactionResponse::AddOffsetsToTxn(Err(error))),
+        }
+    }
+
+    fn verify(&self, request: &AddOffsetsToTxn) -> Answer {
+        let partition = self.partition(&request.group);
+        self.known(&request.transactional_id)?.state.verify(request, partition)
+    }
+
+    fn end(&mut self, token: Token, request: &EndTxn) {
+        let next =
+            self.idle(&request.transactional_id).and_then(|transaction| transaction.state.end(request));
+        match next {
+            Ok(Next::Already) => self.respond(token, TransactionResponse::EndTxn(Ok(()))),
+            Ok(Next::Write(next)) => self.write(next, Some(Waiting::End(token))),
+            Err(error) => self.respond(token, TransactionResponse::EndTxn(Err(error))),
+        }
+    }
+
+    /// Asks for a write of what the transaction is to be next.
+    fn write(&mut self, mut next: TransactionState, waiting: Option<Waiting>) {
+        next.updated_ms = self.unix_ms();
+        let id = StoreId(self.next_store);
+        self.next_store += 1;
+        self.outputs.push_back(TransactionOutput::Store(id, TransactionRecord::State(next.clone())));
+        let name = next.transactional_id.clone();
+        let deadline = self.after_ms(self.config.store_timeout_ms);
+        let operation = Delayed::Write(Box::new(Write { id, next, waiting }));
+        let operation = self.purgatory.watch(operation, [id], deadline);
+        if let Some(transaction) = self.transactions.get_mut(&name) {
+            transaction.writing = Some(operation);
+        }
+    }
+
+    /// The outcome is not known in time: who waits is told to come again, but it still decides.
+    pub(super) fn write_takes_long(&mut self, mut write: Write) {
+        if let Some(waiting) = write.waiting.take() {
+            self.refuse(waiting, TransactionError::CoordinatorNotAvailable);
+        }
+        let (id, name) = (write.id, write.next.transactional_id.clone());
+        let operation = self.purgatory.watch(Delayed::Write(Box::new(write)), [id], Timestamp::MAX);
+        if let Some(transaction) = self.transactions.get_mut(&name) {
+            transaction.writing = Some(operation);
+        }
+    }
+
+    pub(super) fn written(&mut self, write: Write, outcome: Result<(), StoreError>) {
+        let name = write.next.transactional_id.clone();
+        let Some(transaction) = self.transactions.get_mut(&name) else { return };
+        transaction.writing = None;
+        match outcome {
+            Ok(()) => {
+                transaction.state = write.next;
+                self.applied(&name, write.waiting);
+            }
+            Err(error) => {
+                if let Some(waiting) = write.waiting {
+                    self.refuse(waiting, write_error(error));
+                }
+                self.write_failed(&name);
+            }
+        }
+    }
+
+    /// The transaction stands at what was written. What follows?
+    fn applied(&mut self, name: &TransactionalId, waiting: Option<Waiting>) {
+        let Some(transaction) = self.transactions.get(name) else { return };
+        let (producer, phase) = (transaction.state.producer, transaction.state.phase);
+        self.set_timer(name);
+        match (waiting, phase) {
+            // The predecessor's transaction had to be aborted first: the client comes again.
+            (Some(Waiting::Init(token)), TransactionPhase::Prepare(_)) => {
+                let error = TransactionError::ConcurrentTransactions;
+                self.respond(token, TransactionResponse::InitProducerId(Err(error)));
+            }
+            (Some(Waiting::Init(token)), _) => {
+                self.respond(token, TransactionResponse::InitProducerId(Ok(producer)));
+            }
+            (Some(Waiting::Add(token)), _) => {
+                self.respond(token, TransactionResponse::AddOffsetsToTxn(Ok(())));
+            }
+            (Some(Waiting::End(token)), _) => self.wait_for_markers(name, token),
+            (None, _) => {}
+        }
+        self.mark_all(name);
+    }
+
+    /// Asks for the markers of a transaction whose end is decided.
+    fn mark_all(&mut self, name: &TransactionalId) {
+        let Some(transaction) = self.transactions.get_mut(name) else { return };
+        if !matches!(transaction.state.phase, TransactionPhase::Prepare(_)) {
+            return;
+        }
+        let partitions = transaction.state.partitions.clone();
+        transaction.unmarked = partitions.iter().copied().collect();
+        for partition in partitions {
+            self.mark(name, partition);
+        }
+        self.go_on(name);
+    }
+
+    /// Asks for one marker, if it is still missing.
+    pub(super) fn mark(&mut self, name: &TransactionalId, partition: OffsetsPartition) {
+        let Some(transaction) = self.transactions.get(name) else { return };
+        let TransactionPhase::Prepare(outcome) = transaction.state.phase else { return };
+        if transaction.unmarked.contains(&partition) {
+            self.outputs.push_back(TransactionOutput::WriteMarker {
+                transactional_id: name.clone(),
+                producer: transaction.state.producer,
+                partition,
+                outcome,
+            });
+        }
+    }
+
+    pub(super) fn marked(&mut self, name: &TransactionalId, partition: OffsetsPartition, written: bool) {
+        let Some(transaction) = self.transactions.get_mut(name) else { return };
+        if !transaction.unmarked.contains(&partition) {
+            return;
+        }
+        if written {
+            transaction.unmarked.remove(&partition);
+            self.go_on(name);
+        } else {
+            let deadline = self.after_ms(self.config.retry_ms);
+            self.purgatory.watch(Delayed::MarkAgain(name.clone(), partition), [], deadline);
+        }
+    }
+
+    /// Completes the transaction if its end is decided and all its markers are written.
+    pub(super) fn go_on(&mut self, name: &TransactionalId) {
+        let Some(transaction) = self.transactions.get(name) else { return };
+        let TransactionPhase::Prepare(outcome) = transaction.state.phase else { return };
+        if transaction.unmarked.is_empty() && transaction.writing.is_none() {
+            let next = transaction.state.completed(outcome);
+            self.answer_ending(name);
+            self.write(next, None);
+        }
+    }
+
+    fn write_failed(&mut self, name: &TransactionalId) {
+        let Some(transaction) = self.transactions.get(name) else { return };
+        if transaction.state.is_new() {
+            // Nothing was ever stored of it.
+            self.transactions.remove(name);
+            return;
+        }
+        let is_completing = matches!(transaction.state.phase, TransactionPhase::Prepare(_));
+        if is_completing {
+            let deadline = self.after_ms(self.config.retry_ms);
+            self.purgatory.watch(Delayed::TryAgain(name.clone()), [], deadline);
+        } else {
+            self.set_timer(name);
+        }
+    }
+
+    fn wait_for_markers(&mut self, name: &TransactionalId, token: Token) {
+        let deadline = self.after_ms(self.config.store_timeout_ms);
+        let deadline = self.purgatory.watch(Delayed::Ending(name.clone()), [], deadline);
+        if let Some(transaction) = self.transactions.get_mut(name) {
+            transaction.ending = Some(Ending { token, deadline });
+        }
+    }
+
+    /// Tells whoever ended the transaction that it has ended: the decision is stored, and the markers are written or
+    /// will be.
+    pub(super) fn answer_ending(&mut self, name: &TransactionalId) {
+        let Some(ending) = self.transactions.get_mut(name).and_then(|t| t.ending.take()) else { return };
+        drop(self.purgatory.cancel(ending.deadline));
+        self.respond(ending.token, TransactionResponse::EndTxn(Ok(())));
+    }
+
+    /// Arms the one timer of an id: the transaction's timeout while one is open, else the id's expiration.
+    fn set_timer(&mut self, name: &TransactionalId) {
+        let (unix_ms, retry) = (self.unix_ms(), u64::from(self.config.retry_ms));
+        let Some(transaction) = self.transactions.get_mut(name) else { return };
+        if let Some(timer) = transaction.timer.take() {
+            drop(self.purgatory.cancel(timer));
+        }
+        let state = &transaction.state;
+        let (from_ms, length_ms) = match state.phase {
+            TransactionPhase::Ongoing => (state.started_ms, u64::try_from(state.timeout_ms).unwrap_or(0)),
+            TransactionPhase::Empty | TransactionPhase::Complete(_) => {
+                (state.updated_ms, self.config.transactional_id_expiration_ms)
+            }
+            TransactionPhase::Prepare(_) => return,
+        };
+        let elapsed_ms = u64::try_from(unix_ms.saturating_sub(from_ms)).unwrap_or(0);
+        // What is overdue, since a write failed or the coordinator was away, is not tried in every turn.
+        let left_ms = if elapsed_ms < length_ms { length_ms - elapsed_ms } else { retry };
+        let deadline = self.now.saturating_add(left_ms);
+        let timer = self.purgatory.watch(Delayed::TooOld(name.clone()), [], deadline);
+        transaction.timer = Some(timer);
+    }
+
+    pub(super) fn too_old(&mut self, name: &TransactionalId) {
+        let Some(transaction) = self.transactions.get_mut(name) else { return };
+        transaction.timer = None;
+        if transaction.writing.is_some() {
+            // Whatever it brings sets the timer anew, should the transaction still be open then.
+            return;
+        }
+        match transaction.state.phase {
+            TransactionPhase::Ongoing => {
+                let next = transaction.state.aborted_by_fencing(true);
+                self.write(next, None);
+            }
+            TransactionPhase::Empty | TransactionPhase::Complete(_) => {
+                self.transactions.remove(name);
+                let id = StoreId(self.next_store);
+                self.next_store += 1;
+                let tombstone = TransactionRecord::Tombstone(name.clone());
+                self.outputs.push_back(TransactionOutput::Store(id, tombstone));
+            }
+            TransactionPhase::Prepare(_) => {}
+        }
+    }
+
+    pub(super) fn load(&mut self, record: TransactionRecord) {
+        if self.serving != Serving::Loading {
+            return;
+        }
+        match record {
+            TransactionRecord::State(state) => {
+                self.transactions.insert(state.transactional_id.clone(), Transaction::new(state));
+            }
+            TransactionRecord::Tombstone(id) => {
+                self.transactions.remove(&id);
+            }
+        }
+    }
+
+    pub(super) fn finish_load(&mut self) {
+        if self.serving != Serving::Loading {
+            return;
+        }
+        self.serving = Serving::Yes;
+        for name in self.names() {
+            self.set_timer(&name);
+            self.mark_all(&name);
+        }
+    }
+
+    pub(super) fn unload(&mut self) {
+        self.serving = Serving::Unloaded;
+        for name in self.names() {
+            let Some(transaction) = self.transactions.remove(&name) else { continue };
+            let writing = transaction.writing.and_then(|operation| self.purgatory.cancel(operation));
+            if let Some(Delayed::Write(write)) = writing
+                && let Some(waiting) = write.waiting
+            {
+                self.refuse(waiting, TransactionError::NotCoordinator);
+            }
+            if let Some(ending) = transaction.ending {
+                drop(self.purgatory.cancel(ending.deadline));
+                let error = TransactionError::NotCoordinator;
+                self.respond(ending.token, TransactionResponse::EndTxn(Err(error)));
+            }
+            if let Some(timer) = transaction.timer {
+                drop(self.purgatory.cancel(timer));
+            }
+        }
+    }
+
+    /// In order: it can be seen from outside.
+    fn names(&self) -> Vec<TransactionalId> {
+        let mut names: Vec<_> = self.transactions.keys().cloned().collect();
+        names.sort_unstable();
+        names
+    }
+
+    fn known(&self, id: &TransactionalId) -> Result<&Transaction, TransactionError> {
+        if id.as_str().is_empty() {
+            return Err(TransactionError::InvalidRequest);
+        }
+        self.check_serving()?;
+        self.transactions.get(id).ok_or(TransactionError::InvalidProducerIdMapping)
+    }
+
+    /// As [`TransactionCoordinator::known`], with no write under way.
+    fn idle(&self, id: &TransactionalId) -> Result<&Transaction, TransactionError> {
+        let transaction = self.known(id)?;
+        match transaction.writing {
+            Some(_) => Err(TransactionError::ConcurrentTransactions),
+            None => Ok(transaction),
+        }
+    }
+
+    fn check_serving(&self) -> Answer {
+        match self.serving {
+            Serving::Loading => Err(TransactionError::CoordinatorLoadInProgress),
+            Serving::Unloaded => Err(TransactionError::NotCoordinator),
+            Serving::Yes => Ok(()),
+        }
+    }
+
+    fn refuse(&mut self, waiting: Waiting, error: TransactionError) {
+        match waiting {
+            Waiting::Init(token) => self.respond(token, TransactionResponse::InitProducerId(Err(error))),
+            Waiting::Add(token) => self.respond(token, TransactionResponse::AddOffsetsToTxn(Err(error))),
+            Waiting::End(token) => self.respond(token, TransactionResponse::EndTxn(Err(error))),
+        }
+    }
+
+    fn respond(&mut self, token: Token, response: TransactionResponse) {
+        self.outputs.push_back(TransactionOutput::Respond(token, response));
+    }
+
+    fn partition(&self, group: &GroupId) -> OffsetsPartition {
+        self.config.partitioner.partition(group)
+    }
+
+    fn after_ms(&self, ms: u32) -> Timestamp {
+        self.now.saturating_add(u64::from(ms))
+    }
+
+    fn unix_ms(&self) -> i64 {
+        let since_zero = i64::try_from(self.now.ticks()).unwrap_or(i64::MAX);
+        self.config.unix_ms_at_zero.saturating_add(since_zero)
+    }
+}
+
+impl Transaction {
+    fn new(state: TransactionState) -> Self {
+        Self { state, writing: None, timer: None, unmarked: std::collections::BTreeSet::new(), ending: None }
+    }
+}
+
+/// What a client is told of a failed write.
+fn write_error(error: StoreError) -> TransactionError {
+    match error {
+        StoreError::UnknownTopicOrPartition
+        | StoreError::NotEnoughReplicas
+        | StoreError::NotEnoughReplicasAfterAppend
+        | StoreError::RequestTimedOut => TransactionError::CoordinatorNotAvailable,
+        StoreError::NotLeaderOrFollower | StoreError::KafkaStorageError | StoreError::NotCoordinator => {
+            TransactionError::NotCoordinator
+        }
+        StoreError::UnknownServerError
+        | StoreError::MessageTooLarge
+        | StoreError::RecordListTooLarge
+        | StoreError::InvalidFetchSize
+        | StoreError::CorruptMessage
+        | StoreError::InvalidRequiredAcks
+        | StoreError::NetworkException
+        | StoreError::CoordinatorNotAvailable
+        | StoreError::InvalidProducerEpoch
+        | StoreError::ProducerFenced
+        | StoreError::InvalidTxnState
+        | StoreError::ClusterAuthorizationFailed
+        | StoreError::InvalidRecord => TransactionError::UnknownServerError,
+    }
+}
