@@ -2,6 +2,7 @@
 //!
 //! Only reads; [`crate::settings`] checks the values, and `main` runs the command.
 
+use std::io::Write;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
@@ -65,6 +66,12 @@ impl Cli {
     pub fn into_command(self) -> Command {
         self.command.unwrap_or(Command::Serve(self.serve))
     }
+}
+
+/// Prints `text` and a line's end to standard output. A reader that has seen enough (`| head`) is no error.
+pub fn print(text: &str) {
+    let mut out = std::io::stdout().lock();
+    drop(writeln!(out, "{text}").and_then(|()| out.flush()));
 }
 
 /// What can be run.

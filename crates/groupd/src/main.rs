@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use groupd::cli::{Cli, Command, EXIT_USAGE};
+use groupd::cli::{self, Cli, Command, EXIT_USAGE};
 use groupd::server::{Server, StopCause, StopSignals};
 use groupd::settings::{Settings, SettingsError, StoreKind};
 use groupd::telemetry;
@@ -18,7 +18,7 @@ fn main() -> ExitCode {
         },
         Command::Settings(args) => match args.listing() {
             Ok(text) => {
-                println!("{text}");
+                cli::print(&text);
                 ExitCode::SUCCESS
             }
             Err(error) => refuse(&error),

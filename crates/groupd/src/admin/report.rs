@@ -4,6 +4,8 @@ use std::io::Write;
 
 use serde_json::Value;
 
+use crate::cli;
+
 /// The outcome of a command that got its answers.
 #[derive(Debug, Default)]
 pub(super) struct Report {
@@ -43,18 +45,12 @@ impl Report {
     pub(super) fn print(&self, json: bool) {
         let text = if json && !self.json.is_null() { format!("{:#}", self.json) } else { self.text.clone() };
         if !text.is_empty() {
-            write_out(&text);
+            cli::print(&text);
         }
         for refusal in &self.refusals {
             complain(refusal);
         }
     }
-}
-
-/// To standard output. A reader that has seen enough (`| head`) is no error.
-pub(super) fn write_out(text: &str) {
-    let mut out = std::io::stdout().lock();
-    drop(writeln!(out, "{text}").and_then(|()| out.flush()));
 }
 
 /// To standard error.
