@@ -302,6 +302,12 @@ where
         }
     }
 
+    /// Lets an operation go with [`Cause::Satisfied`] because the caller knows that it is done: it is not examined, and its
+    /// other keys cost nothing but the unlinking. `false` if it had left already.
+    pub fn force_complete(&self, id: SharedId) -> bool {
+        self.inner.force_complete(id)
+    }
+
     /// Gives an operation another deadline, earlier or later. `false` if it has left already.
     pub fn extend(&self, id: SharedId, deadline: Timestamp) -> bool {
         self.inner.extend(id, deadline)

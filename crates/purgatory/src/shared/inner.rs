@@ -111,6 +111,19 @@ where
         }
     }
 
+    pub(crate) fn force_complete(&self, id: SharedId) -> bool {
+        let cause = Cause::Satisfied;
+        let evicted = self.home(id).lock().evict(id.timer, cause);
+        match evicted {
+            Evicted::Gone => false,
+            Evicted::Leaving => true,
+            Evicted::Taken(held, links) => {
+                self.let_go(vec![Gone { id, held, links, cause, expired_at: None }]);
+                true
+            }
+        }
+    }
+
     pub(crate) fn extend(&self, id: SharedId, deadline: Timestamp) -> bool {
         let shard = self.home(id);
         let mut state = shard.lock();

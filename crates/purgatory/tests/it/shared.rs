@@ -141,6 +141,16 @@ fn a_cancelled_operation_comes_back_to_the_caller_only() {
 }
 
 #[test]
+fn an_operation_known_to_be_done_leaves_unexamined_and_once() {
+    let mut world = world(&Options::default());
+    let id = world.park(never(1), &["a", "b"], 100);
+    assert!(world.purgatory.force_complete(id));
+    assert!(!world.purgatory.force_complete(id));
+    assert_eq!(world.left(), [(1, Cause::Satisfied)]);
+    world.assert_empty();
+}
+
+#[test]
 fn a_trigger_between_the_two_examinations_is_not_lost() {
     let world = world(&Options::default());
     let calls = Arc::new(AtomicUsize::new(0));
