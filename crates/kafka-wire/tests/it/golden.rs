@@ -1,8 +1,8 @@
 //! Checked-in bytes of every message and version: what must never change.
 //!
 //! `golden.txt` holds a filled-in value (from the table and a fixed seed) and the default value of each.
-//! Kafka's own Java classes read and write the same bytes. `WIRE_GOLDEN=write` writes the file anew, for a
-//! version that was added.
+//! `tests/java/run` shows them to Kafka's own classes. `WIRE_GOLDEN=write` writes the file anew, for a version that
+//! was added.
 
 use std::fmt::Write;
 
