@@ -154,6 +154,7 @@ impl Coordinator {
                 }
             }
             Delayed::Store(waiting) => delayed::store::on_expired(self, *waiting),
+            Delayed::List(listing) => requests::list_groups::go_on(self, *listing),
             Delayed::Retention(pass) => pass.go_on(self),
             Delayed::CleanUp => {
                 Pass::clean_up().go_on(self);

@@ -10,6 +10,7 @@ use crate::groups::GroupIndex;
 use crate::ids::{Generation, MemberId};
 use crate::messages::StoreId;
 use crate::offsets::retention::Pass;
+use crate::requests::list_groups;
 pub(crate) use store::DelayedStore;
 
 /// One thing that waits. 16 bytes, since there is one for every member.
@@ -27,6 +28,8 @@ pub(crate) enum Delayed {
     PendingMember(Box<(GroupIndex, MemberId)>),
     /// Somebody, for a write.
     Store(Box<DelayedStore>),
+    /// A long list, for the turns in which the rest of it is made.
+    List(Box<list_groups::Listing>),
     /// The next periodic clean-up.
     CleanUp,
     /// The rest of a pass over all groups.

@@ -1,4 +1,8 @@
-//! All groups of a coordinator, found by name in O(1). Never knows what a group is.
+//! All groups of a coordinator, found by name in O(1), and listed in order of name a page at a time. Never knows
+//! what a group is.
+
+use std::collections::BTreeMap;
+use std::ops::Bound;
 
 use hashbrown::HashTable;
 
@@ -18,6 +22,8 @@ pub(crate) struct Groups {
     places: Vec<Place>,
     free: Vec<u32>,
     by_name: HashTable<u32>,
+    /// For listing.
+    in_order: BTreeMap<GroupId, u32>,
     hasher: Hasher,
 }
 
@@ -29,7 +35,13 @@ struct Place {
 
 impl Groups {
     pub(crate) fn new(hasher: Hasher) -> Self {
-        Self { places: Vec::new(), free: Vec::new(), by_name: HashTable::new(), hasher }
+        Self {
+            places: Vec::new(),
+            free: Vec::new(),
+            by_name: HashTable::new(),
+            in_order: BTreeMap::new(),
+            hasher,
+        }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -51,6 +63,7 @@ impl Groups {
         let index = GroupIndex { place, version: self.places[place as usize].version };
         let group = make(index);
         let (hash, hasher) = (self.hasher.hash_text(group.name.as_str()), self.hasher);
+        self.in_order.insert(group.name.clone(), place);
         self.places[place as usize].group = Some(Box::new(group));
         let places = &self.places;
         self.by_name.insert_unique(hash, place, |&place| {
@@ -76,6 +89,7 @@ impl Groups {
         let hash = self.hasher.hash_text(name.as_str());
         let entry = self.by_name.find_entry(hash, |&place| place == index.place);
         entry.expect("invariant: every group is named").remove();
+        self.in_order.remove(&name);
         let place = &mut self.places[index.place as usize];
         place.version = place.version.wrapping_add(1);
         self.free.push(index.place);
@@ -90,11 +104,6 @@ impl Groups {
         group
     }
 
-    /// In no order that means anything: sort before showing.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &Group> {
-        self.places.iter().filter_map(|place| place.group.as_deref())
-    }
-
     /// The groups in up to `count` places from `place` on, and where to go on if there are more places.
     pub(crate) fn slice(&self, place: u32, count: usize) -> (Vec<GroupIndex>, Option<u32>) {
         let rest = self.places.get(place as usize..).unwrap_or_default();
@@ -103,6 +112,13 @@ impl Groups {
         let next = (rest.len() > slice.len())
             .then(|| place.saturating_add(u32::try_from(slice.len()).unwrap_or(u32::MAX)));
         (groups.collect(), next)
+    }
+
+    /// Groups in order of name, those up to `after` left out.
+    pub(crate) fn page(&self, after: Option<&GroupId>) -> impl Iterator<Item = &Group> {
+        let start = after.map_or(Bound::Unbounded, Bound::Excluded);
+        let places = self.in_order.range::<GroupId, _>((start, Bound::Unbounded)).map(|(_, &place)| place);
+        places.filter_map(|place| self.places[place as usize].group.as_deref())
     }
 
     fn name_at(&self, place: u32) -> &GroupId {

@@ -30,7 +30,7 @@ pub(crate) fn handle(coordinator: &mut Coordinator, token: Token, request: Reque
         Request::OffsetFetch(request) => offset_fetch::handle(coordinator, token, request),
         Request::OffsetDelete(request) => offset_delete::handle(coordinator, token, request),
         Request::DescribeGroup(request) => describe_group::handle(coordinator, token, request),
-        Request::ListGroups(request) => list_groups::handle(coordinator, token, &request),
+        Request::ListGroups(request) => list_groups::handle(coordinator, token, request),
         Request::DeleteGroups(request) => delete_groups::handle(coordinator, token, request),
     }
 }

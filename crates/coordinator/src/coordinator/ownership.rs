@@ -44,14 +44,9 @@ impl Coordinator {
 
     /// Forgets the groups of a partition that was lost. What waits in them is told to look elsewhere.
     fn drop_groups_of(&mut self, partition: OffsetsPartition) {
-        let mut lost: Vec<(crate::ids::GroupId, GroupIndex)> = self
-            .groups
-            .iter()
-            .filter(|group| group.partition == partition)
-            .map(|group| (group.name.clone(), group.index))
-            .collect();
-        lost.sort_unstable_by(|one, other| one.0.cmp(&other.0));
-        for (_, index) in lost {
+        let lost = self.groups.page(None).filter(|group| group.partition == partition);
+        let lost: Vec<GroupIndex> = lost.map(|group| group.index).collect();
+        for index in lost {
             self.drop_group(index);
         }
     }

@@ -150,7 +150,7 @@ impl Members {
         let index = if self.free == NONE {
             // Small steps: a member is large next to what doubling would leave empty.
             if self.places.len() == self.places.capacity() {
-                self.places.reserve_exact((self.places.len() / 4).max(4));
+                self.places.reserve_exact((self.places.len() / 8).max(4));
             }
             self.places.push(place);
             u32::try_from(self.places.len() - 1).expect("invariant: fewer members than memory for them")

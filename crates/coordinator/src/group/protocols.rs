@@ -118,6 +118,9 @@ impl Protocols {
         members: impl ExactSizeIterator<Item = &'m MemberProtocols>,
     ) -> Option<Arc<str>> {
         let all = members.len();
+        if let [only] = self.known.as_slice() {
+            return (only.members == all && all > 0).then(|| Arc::clone(&only.name));
+        }
         let mut votes = vec![0_usize; self.known.len()];
         for member in members {
             let mut liked = member.entries();

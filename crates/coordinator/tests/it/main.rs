@@ -5,6 +5,7 @@ mod joining;
 mod offsets;
 mod ownership;
 mod script;
+mod size;
 mod static_members;
 mod storm;
 mod syncing;
