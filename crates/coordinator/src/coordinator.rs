@@ -230,7 +230,7 @@ impl Coordinator {
             ownership::answer_parked(&mut self.turn, &mut group, member);
         }
         for producer in group.offsets.producers() {
-            self.open_transactions.remove(producer, index);
+            self.open_transactions.remove(producer, group.partition, index);
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::hasher::Hasher;
 use crate::ids::GroupId;
 
 /// Names one group of one coordinator. Once the group is gone the index is stale for good.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) struct GroupIndex {
     place: u32,
     version: u32,

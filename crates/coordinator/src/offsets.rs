@@ -118,32 +118,33 @@ impl GroupOffsets {
         slot.store(position, Value::of_record(record));
     }
 
-    /// The partition's offset goes, with all that is under way to it: a tombstone stands at `position`. Returns
-    /// whether there was anything.
-    pub(crate) fn remove(&mut self, position: Position, partition: &TopicPartition) -> bool {
-        let Some(slot) = self.committed.remove(partition) else { return false };
-        let mut writes = slot.in_flight();
-        if slot.open_transactions() > 0 {
-            writes += self.remove_from_transactions(partition);
-        }
-        if writes > 0 {
-            UnderWay::add_void(&mut self.under_way, partition.clone(), position, writes);
-        }
-        true
-    }
-
-    /// As [`GroupOffsets::remove`], for each of `partitions`; returns those that were there. Fastest if those of a topic
-    /// stand together.
-    pub(crate) fn remove_each(
+    /// The partitions' offsets go, with all that is under way to them: tombstones stand at `position`. Returns those that
+    /// were there. Fastest if those of a topic stand together.
+    pub(crate) fn remove(
         &mut self,
         position: Position,
         partitions: &[TopicPartition],
     ) -> Vec<TopicPartition> {
-        let mut removed = Vec::new();
+        let (mut removed, mut in_transactions) = (Vec::new(), Vec::new());
         for run in partitions.chunk_by(|a, b| a.topic == b.topic) {
-            if self.committed.topic(&run[0].topic).is_some() {
-                removed.extend(run.iter().filter(|partition| self.remove(position, partition)).cloned());
+            if self.committed.topic(&run[0].topic).is_none() {
+                continue;
             }
+            for partition in run {
+                let Some(slot) = self.committed.remove(partition) else { continue };
+                if slot.in_flight() > 0 {
+                    let writes = slot.in_flight();
+                    UnderWay::add_void(&mut self.under_way, partition.clone(), position, writes);
+                }
+                if slot.open_transactions() > 0 {
+                    in_transactions.push(partition.clone());
+                }
+                removed.push(partition.clone());
+            }
+        }
+        if !in_transactions.is_empty() {
+            in_transactions.sort_unstable();
+            self.remove_from_transactions(position, &in_transactions);
         }
         removed
     }

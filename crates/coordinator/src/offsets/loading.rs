@@ -38,7 +38,7 @@ impl LoadedOffsets {
             }
             Record::OffsetTombstone(group, partition) => {
                 if let Some(offsets) = self.groups.get_mut(&group) {
-                    offsets.remove(position, &partition);
+                    offsets.remove(position, &[partition]);
                     if offsets.is_empty() {
                         self.groups.remove(&group);
                     }

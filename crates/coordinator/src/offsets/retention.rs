@@ -110,7 +110,7 @@ fn rule(group: &Group) -> Retention<'_> {
 
 fn remove(turn: &Turn, offsets: &mut GroupOffsets, partitions: &[TopicPartition]) -> Vec<TopicPartition> {
     let position = Position::stored(turn.next_store_id());
-    offsets.remove_each(position, partitions)
+    offsets.remove(position, partitions)
 }
 
 /// Writes tombstones for partitions that were taken out of the table, and says so.

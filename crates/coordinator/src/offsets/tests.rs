@@ -145,7 +145,7 @@ impl Model {
                 Kind::Transactional(producer, offsets) => offsets.iter().for_each(|offset| {
                     table.load_transactional(position, *producer, &record(offset, None), names);
                 }),
-                Kind::Tombstone(partition) => drop(table.remove(position, partition)),
+                Kind::Tombstone(partition) => drop(table.remove(position, std::slice::from_ref(partition))),
                 Kind::Marker(producer, outcome) => table.end_transaction(*producer, *outcome),
             }
         }
@@ -235,9 +235,12 @@ impl Run {
                 self.table.end_transaction(producer, outcome);
             }
             17 => {
-                let partition = any_partition(&mut self.random);
+                // All tombstones of one deletion stand in one write; here each has a place of its own.
+                let mut partitions: Vec<_> =
+                    any_offsets(&mut self.random).into_iter().map(|offset| offset.partition).collect();
+                partitions.sort_unstable();
                 let position = place(self.model.log.len());
-                if self.table.remove(position, &partition) {
+                for partition in self.table.remove(position, &partitions) {
                     self.model.append(Kind::Tombstone(partition), State::Stored);
                 }
             }

@@ -1,5 +1,7 @@
 //! Which groups have open transactions of which producers, and what their end means to them.
 
+use std::collections::BTreeSet;
+
 use hashbrown::HashMap;
 use hashbrown::hash_map::Entry;
 
@@ -12,7 +14,7 @@ use crate::messages::TransactionOutcome;
 /// The groups in which a producer's transaction may be open, so that its end need not look at all groups.
 #[derive(Debug)]
 pub(crate) struct OpenTransactions {
-    groups: HashMap<ProducerId, Vec<(OffsetsPartition, GroupIndex)>, Hasher>,
+    groups: HashMap<ProducerId, BTreeSet<(OffsetsPartition, GroupIndex)>, Hasher>,
 }
 
 impl OpenTransactions {
@@ -22,36 +24,27 @@ impl OpenTransactions {
 
     /// The producer commits offsets in the group.
     pub(crate) fn add(&mut self, producer: ProducerId, partition: OffsetsPartition, group: GroupIndex) {
-        let groups = self.groups.entry(producer).or_default();
-        if !groups.contains(&(partition, group)) {
-            groups.push((partition, group));
-        }
+        self.groups.entry(producer).or_default().insert((partition, group));
     }
 
-    /// The group is gone.
-    pub(crate) fn remove(&mut self, producer: ProducerId, group: GroupIndex) {
-        self.retain(producer, |(_, other)| other != group);
+    /// The group, of that partition, is gone.
+    pub(crate) fn remove(&mut self, producer: ProducerId, partition: OffsetsPartition, group: GroupIndex) {
+        let Entry::Occupied(mut groups) = self.groups.entry(producer) else { return };
+        groups.get_mut().remove(&(partition, group));
+        if groups.get().is_empty() {
+            groups.remove();
+        }
     }
 
     /// The groups of `partitions` in which the producer may have a transaction open. They are forgotten.
     fn take(&mut self, producer: ProducerId, partitions: &[OffsetsPartition]) -> Vec<GroupIndex> {
-        let mut taken = Vec::new();
-        self.retain(producer, |(partition, group)| {
-            let ends = partitions.contains(&partition);
-            if ends {
-                taken.push(group);
-            }
-            !ends
-        });
-        taken
-    }
-
-    fn retain(&mut self, producer: ProducerId, mut keep: impl FnMut((OffsetsPartition, GroupIndex)) -> bool) {
-        let Entry::Occupied(mut groups) = self.groups.entry(producer) else { return };
-        groups.get_mut().retain(|group| keep(*group));
+        let Entry::Occupied(mut groups) = self.groups.entry(producer) else { return Vec::new() };
+        let ended = |(partition, _): &(OffsetsPartition, GroupIndex)| partitions.contains(partition);
+        let taken = groups.get_mut().extract_if(.., ended).map(|(_, group)| group).collect();
         if groups.get().is_empty() {
             groups.remove();
         }
+        taken
     }
 }
 

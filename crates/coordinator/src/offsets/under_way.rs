@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::layer::Layer;
-use super::slot::{Position, Slot, Value};
+use super::slot::{Position, Value};
 use super::{GroupOffsets, TopicNames};
 use crate::ids::{ProducerId, TopicPartition};
 use crate::messages::{CommitOffset, OffsetRecord, TransactionOutcome};
@@ -14,7 +14,8 @@ pub(crate) struct UnderWay {
     /// By producer and the position of the first commit. Of one producer only the last can be open; earlier ones have
     /// ended while a write of theirs was in flight.
     transactions: BTreeMap<(ProducerId, Position), Transaction>,
-    voids: Vec<Void>,
+    /// In the order of the deletions.
+    voids: BTreeMap<TopicPartition, Vec<Void>>,
 }
 
 #[derive(Debug, Default)]
@@ -28,7 +29,6 @@ struct Transaction {
 /// Writes that were in flight to a partition when it was deleted: they bring nothing.
 #[derive(Debug)]
 struct Void {
-    partition: TopicPartition,
     /// Where the tombstone stands.
     before: Position,
     writes: u32,
@@ -139,16 +139,26 @@ impl GroupOffsets {
         self.tidy_transactions(producer);
     }
 
-    /// Takes the partition out of all transactions, and returns how many writes were in flight for it in them.
-    pub(super) fn remove_from_transactions(&mut self, partition: &TopicPartition) -> u32 {
-        let Some(under_way) = &mut self.under_way else { return 0 };
-        let mut writes = 0;
+    /// Takes partitions, sorted, out of all transactions: a tombstone of each stands at `position`.
+    pub(super) fn remove_from_transactions(&mut self, position: Position, partitions: &[TopicPartition]) {
+        let Some(under_way) = &mut self.under_way else { return };
+        let mut writes: Vec<(TopicPartition, u32)> = Vec::new();
         under_way.transactions.retain(|_, transaction| {
-            writes += transaction.offsets.remove(partition).as_ref().map_or(0, Slot::in_flight);
+            // One look at each slot, however many transactions and partitions there are.
+            transaction.offsets.retain(|topic, slot| {
+                let key = (topic, slot.partition());
+                let found = partitions.binary_search_by(|other| (&other.topic, other.partition).cmp(&key));
+                if let (Ok(at), 1..) = (found, slot.in_flight()) {
+                    writes.push((partitions[at].clone(), slot.in_flight()));
+                }
+                found.is_err()
+            });
             !transaction.offsets.is_empty()
         });
+        for (partition, writes) in writes {
+            UnderWay::add_void(&mut self.under_way, partition, position, writes);
+        }
         self.tidy_under_way();
-        writes
     }
 
     fn tidy_transactions(&mut self, producer: ProducerId) {
@@ -222,7 +232,11 @@ impl UnderWay {
         before: Position,
         writes: u32,
     ) {
-        under_way.get_or_insert_default().voids.push(Void { partition, before, writes });
+        let voids = under_way.get_or_insert_default().voids.entry(partition).or_default();
+        match voids.last_mut().filter(|void| void.before == before) {
+            Some(void) => void.writes += writes,
+            None => voids.push(Void { before, writes }),
+        }
     }
 
     /// Whether the write at `position` to the partition was overtaken by a deletion. Such a write asks once.
@@ -231,13 +245,16 @@ impl UnderWay {
         partition: &TopicPartition,
         position: Position,
     ) -> bool {
-        let Some(here) = under_way else { return false };
-        // In the order of the deletions: the first that came after the write is the one that overtook it.
-        let found = here.voids.iter().position(|void| position < void.before && void.partition == *partition);
-        let Some(at) = found else { return false };
-        here.voids[at].writes -= 1;
-        if here.voids[at].writes == 0 {
-            here.voids.remove(at);
+        let Some(here) = under_way.as_mut().filter(|here| !here.voids.is_empty()) else { return false };
+        let Some(voids) = here.voids.get_mut(partition) else { return false };
+        // The first deletion after the write is the one that overtook it.
+        let Some(at) = voids.iter().position(|void| position < void.before) else { return false };
+        voids[at].writes -= 1;
+        if voids[at].writes == 0 {
+            voids.remove(at);
+        }
+        if voids.is_empty() {
+            here.voids.remove(partition);
         }
         if here.voids.is_empty() && here.transactions.is_empty() {
             *under_way = None;

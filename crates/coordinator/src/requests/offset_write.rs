@@ -43,10 +43,16 @@ impl Accepted {
 
     /// The results if those that were accepted end with `error`.
     pub(crate) fn into_results(self, error: Option<GroupError>) -> Results {
-        let mut results: Results = self.offsets.into_iter().map(|offset| (offset.partition, error)).collect();
-        for (at, partition) in self.refused {
-            results.insert(at, (partition, Some(GroupError::OffsetMetadataTooLarge)));
+        let mut stored = self.offsets.into_iter().map(|offset| (offset.partition, error));
+        if self.refused.is_empty() {
+            return stored.collect();
         }
+        let mut results = Vec::with_capacity(stored.len() + self.refused.len());
+        for (at, partition) in self.refused {
+            results.extend(stored.by_ref().take(at - results.len()));
+            results.push((partition, Some(GroupError::OffsetMetadataTooLarge)));
+        }
+        results.extend(stored);
         results
     }
 
