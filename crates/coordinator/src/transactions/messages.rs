@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::ids::{GroupId, OffsetsPartition, ProducerId};
-use crate::messages::{StoreError, StoreId, Token, TransactionOutcome};
+use crate::messages::{GroupError, StoreError, StoreId, Token, TransactionOutcome};
 
 /// `transactional.id`: what a producer keeps over restarts.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -152,6 +152,27 @@ pub enum TransactionError {
     CoordinatorNotAvailable,
     NotCoordinator,
     UnknownServerError,
+}
+
+/// What a client is told whose TxnOffsetCommit is refused by its transaction: in words that the clients of that request
+/// know, so that they come again where they can.
+impl From<TransactionError> for GroupError {
+    fn from(error: TransactionError) -> Self {
+        match error {
+            TransactionError::InvalidProducerIdMapping => Self::InvalidProducerIdMapping,
+            TransactionError::ProducerFenced => Self::InvalidProducerEpoch,
+            TransactionError::InvalidTxnState => Self::InvalidTxnState,
+            TransactionError::ConcurrentTransactions | TransactionError::CoordinatorLoadInProgress => {
+                Self::CoordinatorLoadInProgress
+            }
+            TransactionError::CoordinatorNotAvailable => Self::CoordinatorNotAvailable,
+            TransactionError::NotCoordinator => Self::NotCoordinator,
+            TransactionError::InvalidRequest => Self::InvalidRequest,
+            TransactionError::InvalidTransactionTimeout | TransactionError::UnknownServerError => {
+                Self::UnknownServerError
+            }
+        }
+    }
 }
 
 /// One change to what is kept of a transactional id. The last one counts.

@@ -212,7 +212,7 @@ impl Host {
     /// TxnOffsetCommit as a server carries it out: asks first, then hands on.
     pub(super) fn commit(&mut self, producer: ProducerEpoch, group: &str, offset: i64) -> Option<GroupError> {
         let token = self.ask(TransactionRequest::VerifyOffsets(offsets_of(producer, group)));
-        let verification = self.outcome(token).expect("within the turn").map_err(group_error);
+        let verification = self.outcome(token).expect("within the turn").map_err(GroupError::from);
         self.tokens += 1;
         let commit = OffsetCommit {
             group: group.into(),
@@ -276,14 +276,4 @@ pub(super) fn partition() -> TopicPartition {
 
 pub(super) fn offsets_of(producer: ProducerEpoch, group: &str) -> AddOffsetsToTxn {
     AddOffsetsToTxn { transactional_id: id(), producer, group: GroupId::from(group) }
-}
-
-fn group_error(error: TransactionError) -> GroupError {
-    match error {
-        TransactionError::InvalidProducerIdMapping => GroupError::InvalidProducerIdMapping,
-        TransactionError::ProducerFenced => GroupError::InvalidProducerEpoch,
-        TransactionError::InvalidTxnState => GroupError::InvalidTxnState,
-        TransactionError::ConcurrentTransactions => GroupError::ConcurrentTransactions,
-        other => panic!("{other:?}"),
-    }
 }
