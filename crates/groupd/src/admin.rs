@@ -7,6 +7,7 @@ mod cluster;
 mod codes;
 mod connection;
 mod consumer;
+mod describe;
 mod error;
 mod groups;
 mod offsets;

@@ -3,17 +3,15 @@
 use clap::Subcommand;
 use kafka_wire::ApiKey;
 use kafka_wire::delete_groups::DeleteGroupsRequest;
-use kafka_wire::describe_groups::{DescribeGroupsRequest, DescribedGroup, DescribedGroupMember};
 use kafka_wire::leave_group::{LeaveGroupRequest, MemberIdentity};
 use kafka_wire::list_groups::ListGroupsRequest;
 use serde_json::{Value, json};
 
 use super::cluster::Cluster;
 use super::codes;
-use super::consumer;
+use super::describe::{Described, Member, described};
 use super::error::AdminError;
 use super::offsets::{self, Committed};
-use super::partitions::PartitionSet;
 use super::report::{self, Report};
 use crate::tables;
 
@@ -114,68 +112,6 @@ fn list(cluster: &mut Cluster, states: &[String]) -> Result<Report, AdminError> 
     let row = |group: Listed| [group.group, group.state, group.kind, group.protocol_type];
     let text = tables::columns(["GROUP", "STATE", "TYPE", "PROTOCOL-TYPE"], groups.into_iter().map(row));
     Ok(Report::new(text, json))
-}
-
-/// A group as `DescribeGroups` tells it.
-#[derive(Debug)]
-pub(super) struct Described {
-    pub(super) state: String,
-    protocol_type: String,
-    protocol: String,
-    coordinator: String,
-    pub(super) members: Vec<Member>,
-}
-
-#[derive(Debug)]
-pub(super) struct Member {
-    pub(super) id: String,
-    pub(super) instance: Option<String>,
-    client: String,
-    host: String,
-    subscribed: Option<Vec<String>>,
-    assigned: Option<PartitionSet>,
-}
-
-/// `None`: there is no such group.
-pub(super) fn described(cluster: &mut Cluster, group: &str) -> Result<Option<Described>, AdminError> {
-    cluster.ask_coordinator(group, |connection| {
-        let version = connection.version(ApiKey::DescribeGroups, 6)?;
-        let coordinator = connection.server().to_string();
-        let request = DescribeGroupsRequest { groups: vec![group], ..Default::default() };
-        let found = connection.ask(version, &request, |answer| {
-            answer.groups.first().map(|first| (first.error_code, to_described(first, coordinator)))
-        })?;
-        match found {
-            // Before version 6, a group that is not there is dead.
-            Some((codes::NONE, described)) if described.state == "Dead" => Ok(None),
-            Some((codes::GROUP_ID_NOT_FOUND, _)) | None => Ok(None),
-            Some((code, described)) => {
-                AdminError::check(code, format!("group {group}"))?;
-                Ok(Some(described))
-            }
-        }
-    })
-}
-
-fn to_described(group: &DescribedGroup<'_>, coordinator: String) -> Described {
-    let is_consumer = group.protocol_type == "consumer";
-    let member = |member: &DescribedGroupMember<'_>| Member {
-        id: member.member_id.into(),
-        instance: member.group_instance_id.map(Into::into),
-        client: member.client_id.into(),
-        host: member.client_host.trim_start_matches('/').into(),
-        subscribed: is_consumer.then(|| consumer::subscription(member.member_metadata)).flatten(),
-        assigned: is_consumer.then(|| consumer::assignment(member.member_assignment)).flatten(),
-    };
-    let mut members: Vec<_> = group.members.iter().map(member).collect();
-    members.sort_by(|left, right| (&left.instance, &left.id).cmp(&(&right.instance, &right.id)));
-    Described {
-        state: group.group_state.into(),
-        protocol_type: group.protocol_type.into(),
-        protocol: group.protocol_data.into(),
-        coordinator,
-        members,
-    }
 }
 
 fn describe(cluster: &mut Cluster, group: &str) -> Result<Report, AdminError> {

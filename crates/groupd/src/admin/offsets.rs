@@ -14,6 +14,7 @@ use kafka_wire::offset_fetch::{OffsetFetchRequest, OffsetFetchRequestGroup, Offs
 use serde_json::{Value, json};
 
 use super::cluster::Cluster;
+use super::describe;
 use super::error::AdminError;
 use super::groups;
 use super::partitions::{Assignment, PartitionSet, Selection};
@@ -146,7 +147,7 @@ fn fetched(answer: &OffsetFetchResponse<'_>) -> (Vec<i16>, Vec<Committed>) {
 
 fn get(cluster: &mut Cluster, group: &str, only: &[Selection]) -> Result<Report, AdminError> {
     let mut all = committed(cluster, group)?;
-    if all.is_empty() && groups::described(cluster, group)?.is_none() {
+    if all.is_empty() && describe::described(cluster, group)?.is_none() {
         return Err(groups::not_found(group));
     }
     let covered = |of: &Committed| only.iter().any(|one| one.covers(&of.topic, of.partition));
@@ -165,11 +166,11 @@ fn get(cluster: &mut Cluster, group: &str, only: &[Selection]) -> Result<Report,
 
 /// Refuses if `group` has members, and says who: their next commits would undo it.
 pub(super) fn refuse_if_alive(cluster: &mut Cluster, group: &str) -> Result<(), AdminError> {
-    let Some(described) = groups::described(cluster, group)? else { return Ok(()) };
+    let Some(described) = describe::described(cluster, group)? else { return Ok(()) };
     if described.members.is_empty() {
         return Ok(());
     }
-    let name = |member: &groups::Member| member.instance.clone().unwrap_or_else(|| member.id.clone());
+    let name = |member: &describe::Member| member.instance.clone().unwrap_or_else(|| member.id.clone());
     let names: Vec<_> = described.members.iter().take(5).map(name).collect();
     Err(AdminError::Alive {
         group: group.to_owned(),

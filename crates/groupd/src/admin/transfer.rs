@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::cluster::Cluster;
+use super::describe;
 use super::error::AdminError;
 use super::groups;
 use super::offsets::{self, Committed};
@@ -46,7 +47,7 @@ pub(super) fn export(cluster: &mut Cluster, only: &[String]) -> Result<Report, A
     let mut lines = Vec::new();
     for group in names {
         let all = offsets::committed(cluster, &group)?;
-        if all.is_empty() && !only.is_empty() && groups::described(cluster, &group)?.is_none() {
+        if all.is_empty() && !only.is_empty() && describe::described(cluster, &group)?.is_none() {
             return Err(groups::not_found(&group));
         }
         for Committed { topic, partition, offset, leader_epoch, metadata } in all {

@@ -4,6 +4,7 @@ use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::mpsc::{Receiver, channel};
 
+use kafka_wire::consumer_group_describe as newer;
 use kafka_wire::describe_groups::{DescribedGroup, DescribedGroupMember};
 use kafka_wire::find_coordinator::Coordinator;
 use kafka_wire::leave_group::MemberResponse;
@@ -12,8 +13,9 @@ use kafka_wire::offset_fetch::{
     OffsetFetchResponseTopics,
 };
 use kafka_wire::{
-    ApiKey, ApiVersion, ApiVersionsResponse, DescribeGroupsResponse, FindCoordinatorResponse,
-    LeaveGroupRequest, LeaveGroupResponse, Message, OffsetFetchResponse, RequestHeader, ResponseHeader,
+    ApiKey, ApiVersion, ApiVersionsResponse, ConsumerGroupDescribeResponse, DescribeGroupsResponse,
+    FindCoordinatorResponse, LeaveGroupRequest, LeaveGroupResponse, Message, OffsetFetchResponse,
+    RequestHeader, ResponseHeader,
 };
 
 use super::groupd;
@@ -257,4 +259,51 @@ fn an_answer_cut_short_is_not_read() {
     });
     let run = groupd(&server.address, "groups describe g").expect(3);
     assert!(run.err.contains("is no answer (DescribeGroupsResponse"), "{run:?}");
+}
+
+#[test]
+fn a_group_of_the_newer_protocol_is_found_by_the_newer_api() {
+    const OFFER: Offer = &[
+        (ApiKey::FindCoordinator, 0, 6),
+        (ApiKey::DescribeGroups, 0, 6),
+        (ApiKey::OffsetFetch, 1, 9),
+        (ApiKey::ConsumerGroupDescribe, 0, 1),
+    ];
+    let server = scripted(OFFER, |own, api, version, _| match api {
+        ApiKey::FindCoordinator => Some(coordinator(own, version, 0)),
+        ApiKey::DescribeGroups => {
+            let group = DescribedGroup { error_code: 69, group_id: "g", ..Default::default() };
+            Some(encode(version, &DescribeGroupsResponse { groups: vec![group], ..Default::default() }))
+        }
+        ApiKey::ConsumerGroupDescribe => {
+            let partitions =
+                newer::TopicPartitions { topic_name: "t", partitions: vec![2], ..Default::default() };
+            let member = newer::Member {
+                member_id: "m-1",
+                client_id: "c",
+                client_host: "/10.0.0.1",
+                subscribed_topic_names: vec!["t"],
+                assignment: newer::Assignment { topic_partitions: vec![partitions] },
+                ..Default::default()
+            };
+            let group = newer::DescribedGroup {
+                group_id: "g",
+                group_state: "Stable",
+                assignor_name: "uniform",
+                members: vec![member],
+                ..Default::default()
+            };
+            Some(encode(
+                version,
+                &ConsumerGroupDescribeResponse { groups: vec![group], ..Default::default() },
+            ))
+        }
+        ApiKey::OffsetFetch => Some(one_offset(version)),
+        other => panic!("{other:?}"),
+    });
+    let shown = groupd(&server.address, "groups describe g").expect(0).out;
+    assert!(shown.starts_with("group g: Stable, 1 member, consumer uniform, at "), "{shown}");
+    assert!(shown.contains("m-1     -         c       10.0.0.1  t           t:2\n"), "{shown}");
+    let run = groupd(&server.address, "offsets set g t:1=7").expect(1);
+    assert!(run.err.contains("1 live member (m-1)"), "{run:?}");
 }
