@@ -66,7 +66,6 @@ fn impossible_frames_cost_their_connection_only() {
         ("a body cut short", whole(&[&header(12, 0)[..], b"\0\x05or"].concat())),
         ("a count of 2^31 - 1 assignments", whole(&huge_count.concat())),
         ("a count of 2^31 - 1 protocols", whole(&join_count.concat())),
-        ("bytes left over", whole(&[&header(12, 0)[..], b"\0\x01g\0\0\0\x01\0\x01m", b"more"].concat())),
         ("no UTF-8", whole(&[&header(12, 0)[..], b"\0\x02\xff\xfe\0\0\0\x01\0\x01m"].concat())),
         ("HTTP", b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n".to_vec()),
         ("TLS", b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03".to_vec()),
