@@ -11,7 +11,7 @@ use coordinator::messages::{
     Output, Record, Request, Response, StoreError, StoreId, Token, TransactionOutcome, TxnOffsetCommit,
 };
 use coordinator::{Config, Coordinator, Partitioner, Timestamp};
-use rand::seq::IndexedRandom;
+use rand::seq::{IndexedRandom, SliceRandom};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -423,4 +423,48 @@ fn served(host: &mut Host) -> Vec<Vec<FetchedOffset>> {
         all.push(host.fetch(group, None, false));
     }
     all
+}
+
+/// What one client can make of one group costs what it sends, not the square of it.
+#[test]
+fn hostile_sizes_stay_linear() {
+    let mut random = ChaCha8Rng::seed_from_u64(7);
+    let mut host = Host::new(Config::default());
+    host.reports = false;
+    // 20,000 partitions in no order, half of them of topics of their own, every other with metadata that is refused.
+    let mut indexes: Vec<i32> = (0..20_000).collect();
+    indexes.shuffle(&mut random);
+    let too_large: std::sync::Arc<str> = "x".repeat(4_097).into();
+    let offsets: Vec<CommitOffset> = indexes
+        .iter()
+        .map(|&index| {
+            let partition =
+                if index % 2 == 0 { partition("t", index) } else { partition(&format!("t{index}"), 0) };
+            let metadata = if index % 4 < 2 { too_large.clone() } else { "".into() };
+            CommitOffset { metadata, ..offset(partition, i64::from(index)) }
+        })
+        .collect();
+    let accepted: Vec<TopicPartition> = offsets
+        .iter()
+        .filter(|offset| offset.metadata.is_empty())
+        .map(|offset| offset.partition.clone())
+        .collect();
+    let request = host.commit("g", offsets);
+    // In flight in 200 transactions as well, a few partitions each, when all is deleted.
+    for producer in 0..200 {
+        let some = accepted.iter().skip(producer).step_by(500).map(|partition| offset(partition.clone(), 1));
+        host.txn_commit("g", ProducerId(i64::try_from(producer).expect("small")), some.collect());
+    }
+    host.turn(Input::TopicPartitionsDeleted(accepted.clone()));
+    while let Some(id) = host.waiting.front().copied() {
+        host.report(id, Ok(()));
+    }
+    let errors = host.errors(request).expect("answered");
+    assert_eq!(errors.iter().filter(|error| error.is_none()).count(), accepted.len());
+    assert_eq!(
+        host.fetch("g", Some(accepted), true).iter().filter(|f| f.error.is_some() || f.offset >= 0).count(),
+        0
+    );
+    host.turn(Input::CleanUp);
+    assert!(!host.exists("g"));
 }
