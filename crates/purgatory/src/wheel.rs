@@ -4,6 +4,7 @@ mod chunk;
 mod node;
 mod ring;
 mod schedule;
+mod segments;
 
 use schedule::Schedule;
 

@@ -4,6 +4,8 @@
 //! one that counts. A chunk fills one cache line: appending touches one hot line, and draining reads entries in a row,
 //! so that the misses on the nodes they name overlap instead of following one another down a linked list.
 
+use super::segments::Segments;
+
 /// The end of a chain.
 const NONE: u32 = u32::MAX;
 /// Entries in a chunk.
@@ -65,19 +67,19 @@ impl Queue {
 
 #[derive(Debug)]
 pub(super) struct Chunks {
-    arena: Vec<Chunk>,
+    arena: Segments<Chunk>,
     free: u32,
     round: u16,
 }
 
 impl Chunks {
     pub(super) const fn new() -> Self {
-        Self { arena: Vec::new(), free: NONE, round: 0 }
+        Self { arena: Segments::new(), free: NONE, round: 0 }
     }
 
     #[inline]
     pub(super) fn append(&mut self, queue: &mut Queue, entry: Entry) {
-        if let Some(tail) = self.arena.get_mut(queue.tail as usize)
+        if let Some(tail) = self.arena.get_mut(queue.tail)
             && usize::from(tail.len) < CHUNK
         {
             tail.entries[usize::from(tail.len)] = entry;
@@ -90,7 +92,7 @@ impl Chunks {
     /// Takes the first chunk off the queue.
     pub(super) fn pop(&mut self, queue: &mut Queue) -> Option<Chunk> {
         let head = queue.head;
-        let slot = self.arena.get_mut(head as usize)?;
+        let slot = self.arena.get_mut(head)?;
         let chunk = *slot;
         slot.next = self.free;
         self.free = head;
@@ -107,12 +109,12 @@ impl Chunks {
 
     /// Whether the queue has a chunk that was there before this round of compaction began.
     pub(super) fn is_old(&self, queue: Queue) -> bool {
-        self.arena.get(queue.head as usize).is_some_and(|chunk| chunk.round != self.round)
+        self.arena.get(queue.head).is_some_and(|chunk| chunk.round != self.round)
     }
 
     /// Bytes held.
     pub(super) fn bytes(&self) -> usize {
-        self.arena.capacity() * size_of::<Chunk>()
+        self.arena.bytes()
     }
 
     #[cold]
@@ -120,7 +122,7 @@ impl Chunks {
         let mut chunk = Chunk { entries: [Entry::default(); CHUNK], next: NONE, len: 1, round: self.round };
         chunk.entries[0] = entry;
         let index = self.free;
-        let index = if let Some(slot) = self.arena.get_mut(index as usize) {
+        let index = if let Some(slot) = self.arena.get_mut(index) {
             self.free = slot.next;
             *slot = chunk;
             index
@@ -129,7 +131,7 @@ impl Chunks {
             u32::try_from(self.arena.len() - 1)
                 .expect("invariant: fewer chunks than entries, entries are bounded")
         };
-        match self.arena.get_mut(queue.tail as usize) {
+        match self.arena.get_mut(queue.tail) {
             Some(tail) => tail.next = index,
             None => queue.head = index,
         }
