@@ -10,7 +10,20 @@ use rustix::time::{ClockId, clock_gettime};
 ///
 /// If the clock is before its own origin.
 pub fn cpu_nanos() -> u64 {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
+    nanos_of(ClockId::ThreadCPUTime)
+}
+
+/// Nanoseconds of CPU that all threads of this process have used.
+///
+/// # Panics
+///
+/// If the clock is before its own origin.
+pub fn process_cpu_nanos() -> u64 {
+    nanos_of(ClockId::ProcessCPUTime)
+}
+
+fn nanos_of(clock: ClockId) -> u64 {
+    let time = clock_gettime(clock);
     let part = |value: i64| u64::try_from(value).expect("CPU time is not negative");
     part(time.tv_sec) * 1_000_000_000 + part(time.tv_nsec)
 }

@@ -1,0 +1,210 @@
+//! What does a durable commit cost? The embedded store beside a plain append and fdatasync of the same bytes.
+//!
+//! Both are driven by the same commit thread and take turns in the same run, so that a busy disk disturbs both. A
+//! committer has one write in flight: it commits the offsets of one group, waits for it to be durable, and goes on
+//! with another group. Bytes are counted where they are written (all three files, folding included) and compared
+//! with the bytes of the encoded records.
+//!
+//! `cargo bench -p benches --bench store` runs small, so that CI keeps it alive. For figures:
+//! `cargo bench -p benches --bench store -- --seconds 10 --groups 10000 --directory PATH`
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use benches::measure::process_cpu_nanos;
+use coordinator::ids::{OffsetsPartition, OwnerEpoch, TopicPartition};
+use coordinator::messages::{OffsetRecord, Record, StoreId};
+use groupd::store::{
+    Batch, CommitSettings, CommitThread, EmbeddedSettings, EmbeddedStore, Store, StoreHandle, Stored,
+};
+
+#[path = "store/counted.rs"]
+mod counted;
+#[path = "store/plain.rs"]
+mod plain;
+
+use counted::Counters;
+use plain::PlainAppend;
+
+const PARTITIONS: i32 = 50;
+/// Turns each store has within a run.
+const TURNS: u32 = 5;
+
+struct Options {
+    seconds: f64,
+    groups: u32,
+    directory: PathBuf,
+}
+
+fn main() {
+    let options = options();
+    println!("{} groups, {} s each, in {}", options.groups, options.seconds, options.directory.display());
+    println!(
+        "committers | records | store    | commits/s | records/s | p50 us | p99 us | bytes/byte | cpu us/record | rate"
+    );
+    for records in [1, 100] {
+        for committers in [1, 16, 256] {
+            compare(&options, committers, records);
+        }
+    }
+}
+
+fn options() -> Options {
+    let mut options = Options { seconds: 0.1, groups: 1000, directory: std::env::temp_dir() };
+    let mut arguments = std::env::args().skip(1);
+    while let Some(name) = arguments.next() {
+        if name == "--bench" {
+            continue;
+        }
+        let value = arguments.next().unwrap_or_else(|| panic!("{name} needs a value"));
+        match name.as_str() {
+            "--seconds" => options.seconds = value.parse().expect("seconds are a number"),
+            "--groups" => options.groups = value.parse().expect("groups are a number"),
+            "--directory" => options.directory = value.into(),
+            other => panic!("unknown option {other}"),
+        }
+    }
+    options
+}
+
+/// Both stores, in turns.
+fn compare(options: &Options, committers: usize, records: i32) {
+    let place = tempfile::tempdir_in(&options.directory).expect("the directory can be written to");
+    let mut embedded = Contender::start("embedded", |counters| open_embedded(place.path(), counters));
+    let mut plain = Contender::start("plain", |counters| {
+        Box::new(PlainAppend::create(&place.path().join("plain"), counters).expect("a file can be made"))
+    });
+    let turn = Duration::from_secs_f64(options.seconds / f64::from(TURNS));
+    for _ in 0..TURNS {
+        embedded.run(turn, options.groups, committers, records);
+        plain.run(turn, options.groups, committers, records);
+    }
+    let baseline = plain.rate();
+    embedded.report(committers, records, baseline);
+    plain.report(committers, records, baseline);
+}
+
+fn open_embedded(directory: &Path, counters: Counters) -> Box<dyn Store> {
+    let files = counted::files(directory, &counters).expect("files can be made");
+    Box::new(EmbeddedStore::open(files, EmbeddedSettings::default(), 1).expect("a new store opens"))
+}
+
+/// A store, and what was seen of it.
+struct Contender {
+    name: &'static str,
+    _thread: CommitThread,
+    handle: StoreHandle,
+    outcomes: crossbeam_channel::Receiver<Stored>,
+    epochs: Vec<OwnerEpoch>,
+    counters: Counters,
+    next_group: u32,
+    commits: u64,
+    committed_bytes: u64,
+    written_bytes: u64,
+    time: Duration,
+    cpu_nanos: u64,
+    latencies: Vec<Duration>,
+}
+
+impl Contender {
+    fn start(name: &'static str, open: impl FnOnce(Counters) -> Box<dyn Store>) -> Self {
+        let counters = Counters::default();
+        let store = open(counters.clone());
+        let thread = CommitThread::start(store, CommitSettings::default()).expect("a thread can be started");
+        let partitions: Vec<_> = (0..PARTITIONS).map(OffsetsPartition).collect();
+        let epochs = thread.client().acquire(&partitions).expect("a new store can be owned");
+        let (inbox, outcomes) = crossbeam_channel::unbounded();
+        let handle = thread.handle(Arc::new(inbox));
+        Self {
+            name,
+            _thread: thread,
+            handle,
+            outcomes,
+            epochs,
+            counters,
+            next_group: 0,
+            commits: 0,
+            committed_bytes: 0,
+            written_bytes: 0,
+            time: Duration::ZERO,
+            cpu_nanos: 0,
+            latencies: Vec::new(),
+        }
+    }
+
+    /// Keeps `committers` writes in flight for a while.
+    fn run(&mut self, turn: Duration, groups: u32, committers: usize, records: i32) {
+        let (written, cpu, start) = (self.counters.written(), process_cpu_nanos(), Instant::now());
+        let mut sent = vec![start; committers];
+        for (committer, at) in sent.iter_mut().enumerate() {
+            *at = self.commit(committer, groups, records);
+        }
+        let mut in_flight = committers;
+        while in_flight > 0 {
+            let outcome = self.outcomes.recv().expect("every write is answered");
+            outcome.result.expect("the store works");
+            let committer = usize::try_from(outcome.id.0).expect("a committer's index");
+            self.latencies.push(sent[committer].elapsed());
+            self.commits += 1;
+            if start.elapsed() < turn {
+                sent[committer] = self.commit(committer, groups, records);
+            } else {
+                in_flight -= 1;
+            }
+        }
+        self.time += start.elapsed();
+        self.cpu_nanos += process_cpu_nanos() - cpu;
+        self.written_bytes += self.counters.written() - written;
+    }
+
+    fn commit(&mut self, committer: usize, groups: u32, records: i32) -> Instant {
+        let now = Instant::now();
+        // A step that shares no factor with most counts: groups come in no order.
+        self.next_group = (self.next_group + 7919) % groups;
+        let partition = i32::try_from(self.next_group).expect("groups are few") % PARTITIONS;
+        let epoch = self.epochs[usize::try_from(partition).expect("not negative")];
+        let offset = i64::try_from(self.commits).expect("few");
+        let list: Vec<_> = (0..records).map(|index| record(self.next_group, index, offset)).collect();
+        let batch = Batch::new(OffsetsPartition(partition), epoch, &list).expect("a small batch");
+        self.committed_bytes += batch.records().len() as u64;
+        self.handle.append(StoreId(committer as u64), batch);
+        now
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "figures to print")]
+    fn rate(&self) -> f64 {
+        self.commits as f64 / self.time.as_secs_f64()
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "figures to print")]
+    fn report(&mut self, committers: usize, records: i32, baseline: f64) {
+        self.latencies.sort_unstable();
+        let at = |part: usize| self.latencies[(self.latencies.len() - 1) * part / 100].as_micros();
+        let all_records = self.commits as f64 * f64::from(records);
+        println!(
+            "{committers:>10} | {records:>7} | {:<8} | {:>9.0} | {:>9.0} | {:>6} | {:>6} | {:>10.2} | {:>13.2} | {:.2}",
+            self.name,
+            self.rate(),
+            self.rate() * f64::from(records),
+            at(50),
+            at(99),
+            self.written_bytes as f64 / self.committed_bytes as f64,
+            self.cpu_nanos as f64 / 1000.0 / all_records,
+            self.rate() / baseline,
+        );
+    }
+}
+
+/// One group's offset, of a realistic size.
+fn record(group: u32, partition: i32, offset: i64) -> Record {
+    Record::Offset(OffsetRecord {
+        group: format!("payments-service-{group:06}").as_str().into(),
+        partition: TopicPartition { topic: "orders.europe.v2".into(), partition },
+        offset: 1_000_000_000 + offset,
+        leader_epoch: 17,
+        metadata: "".into(),
+        commit_timestamp_ms: 1_790_000_000_000 + offset,
+        expire_timestamp_ms: None,
+    })
+}
