@@ -6,7 +6,10 @@
 //! with the bytes of the encoded records.
 //!
 //! `cargo bench -p benches --bench store` runs small, so that CI keeps it alive. For figures:
-//! `cargo bench -p benches --bench store -- --seconds 10 --groups 10000 --directory PATH`
+//! `cargo bench -p benches --bench store -- --seconds 10 --groups 10000 --commits 100000000 --keys 100000`, and
+//! `--directory PATH` for another disk than that of temporary files.
+
+#![expect(clippy::disallowed_methods, reason = "the question is how long a disk takes: wall-clock time")]
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -21,6 +24,8 @@ use groupd::store::{
 
 #[path = "store/counted.rs"]
 mod counted;
+#[path = "store/life.rs"]
+mod life;
 #[path = "store/plain.rs"]
 mod plain;
 
@@ -35,6 +40,10 @@ struct Options {
     seconds: f64,
     groups: u32,
     directory: PathBuf,
+    /// Offsets committed over a life.
+    commits: u32,
+    /// How many different ones.
+    keys: u32,
 }
 
 fn main() {
@@ -48,10 +57,12 @@ fn main() {
             compare(&options, committers, records);
         }
     }
+    life::live(&options);
 }
 
 fn options() -> Options {
-    let mut options = Options { seconds: 0.1, groups: 1000, directory: std::env::temp_dir() };
+    let mut options =
+        Options { seconds: 0.1, groups: 1000, directory: std::env::temp_dir(), commits: 20_000, keys: 2_000 };
     let mut arguments = std::env::args().skip(1);
     while let Some(name) = arguments.next() {
         if name == "--bench" {
@@ -61,6 +72,8 @@ fn options() -> Options {
         match name.as_str() {
             "--seconds" => options.seconds = value.parse().expect("seconds are a number"),
             "--groups" => options.groups = value.parse().expect("groups are a number"),
+            "--commits" => options.commits = value.parse().expect("commits are a number"),
+            "--keys" => options.keys = value.parse().expect("keys are a number"),
             "--directory" => options.directory = value.into(),
             other => panic!("unknown option {other}"),
         }
@@ -73,7 +86,9 @@ fn compare(options: &Options, committers: usize, records: i32) {
     let place = tempfile::tempdir_in(&options.directory).expect("the directory can be written to");
     let mut embedded = Contender::start("embedded", |counters| open_embedded(place.path(), counters));
     let mut plain = Contender::start("plain", |counters| {
-        Box::new(PlainAppend::create(&place.path().join("plain"), counters).expect("a file can be made"))
+        Box::new(
+            PlainAppend::create(&place.path().join("plain"), counters.clone()).expect("a file can be made"),
+        )
     });
     let turn = Duration::from_secs_f64(options.seconds / f64::from(TURNS));
     for _ in 0..TURNS {
@@ -85,8 +100,8 @@ fn compare(options: &Options, committers: usize, records: i32) {
     plain.report(committers, records, baseline);
 }
 
-fn open_embedded(directory: &Path, counters: Counters) -> Box<dyn Store> {
-    let files = counted::files(directory, &counters).expect("files can be made");
+fn open_embedded(directory: &Path, counters: &Counters) -> Box<dyn Store> {
+    let files = counted::files(directory, counters).expect("files can be made");
     Box::new(EmbeddedStore::open(files, EmbeddedSettings::default(), 1).expect("a new store opens"))
 }
 
@@ -108,9 +123,9 @@ struct Contender {
 }
 
 impl Contender {
-    fn start(name: &'static str, open: impl FnOnce(Counters) -> Box<dyn Store>) -> Self {
+    fn start(name: &'static str, open: impl FnOnce(&Counters) -> Box<dyn Store>) -> Self {
         let counters = Counters::default();
-        let store = open(counters.clone());
+        let store = open(&counters);
         let thread = CommitThread::start(store, CommitSettings::default()).expect("a thread can be started");
         let partitions: Vec<_> = (0..PARTITIONS).map(OffsetsPartition).collect();
         let epochs = thread.client().acquire(&partitions).expect("a new store can be owned");

@@ -55,12 +55,19 @@ impl StorageBackend for Counted {
     }
 }
 
-/// The files of a store in `directory`.
+/// The files of a store in `directory`, new and empty.
 pub(crate) fn files(directory: &Path, counters: &Counters) -> io::Result<StoreFiles> {
+    open(directory, counters, OpenOptions::new().read(true).write(true).create(true).truncate(true))
+}
+
+/// The files that are there.
+pub(crate) fn reopen(directory: &Path) -> io::Result<StoreFiles> {
+    open(directory, &Counters::default(), OpenOptions::new().read(true).write(true))
+}
+
+fn open(directory: &Path, counters: &Counters, options: &OpenOptions) -> io::Result<StoreFiles> {
     let open = |name: &str| -> io::Result<Arc<dyn StorageBackend>> {
-        let mut options = OpenOptions::new();
-        let file = options.read(true).write(true).create(true).truncate(true).open(directory.join(name))?;
-        let file = FileBackend::new(file).map_err(io::Error::other)?;
+        let file = FileBackend::new(options.open(directory.join(name))?).map_err(io::Error::other)?;
         Ok(Arc::new(Counted { file, counters: counters.clone() }))
     };
     Ok(StoreFiles { rows: open(FILES[0])?, logs: [open(FILES[1])?, open(FILES[2])?], lock: None })

@@ -1,5 +1,7 @@
 //! The least that durability can cost: the bytes at a file's end, and fdatasync. It cannot be read back.
 
+#![expect(clippy::disallowed_types, reason = "the question is what a file costs")]
+
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;

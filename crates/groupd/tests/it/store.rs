@@ -8,3 +8,4 @@ mod disk;
 mod fold;
 mod layout;
 mod model;
+mod planted;

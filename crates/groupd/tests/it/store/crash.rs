@@ -12,6 +12,7 @@ use rand_chacha::ChaCha8Rng;
 
 use super::disk::{Disk, Fault, small_settings};
 use super::model::{Model, any_record, loaded};
+use super::planted::Plant;
 
 const PARTITIONS: [OffsetsPartition; 2] = [OffsetsPartition(0), OffsetsPartition(1)];
 const SEED: u64 = 0x5eed;
@@ -63,8 +64,8 @@ impl Expected {
 }
 
 /// Opens the store and does all of it, housekeeping too, until the disk fails.
-fn run(disk: &Disk, work: &[Commit], expected: &mut Expected) -> Result<(), StoreFailure> {
-    let mut store = EmbeddedStore::open(disk.store_files(), small_settings(), SEED)?;
+fn run(disk: &Disk, work: &[Commit], expected: &mut Expected, plant: Plant) -> Result<(), StoreFailure> {
+    let mut store = plant.open(disk)?;
     let epochs = store.acquire(&PARTITIONS)?;
     expected.epochs.clone_from(&epochs);
     for commit in work {
@@ -85,13 +86,12 @@ fn run(disk: &Disk, work: &[Commit], expected: &mut Expected) -> Result<(), Stor
 }
 
 /// Opens what is left, checks it, and goes on with it: a store that came back must also work.
-fn check(disk: &Disk, expected: &Expected, context: &str) {
-    let opened = EmbeddedStore::open(disk.store_files(), small_settings(), SEED);
-    let mut store = opened.unwrap_or_else(|failure| panic!("{context}: {failure}"));
+fn check(disk: &Disk, expected: &Expected, context: &str, plant: Plant) {
+    let mut store = plant.open(disk).unwrap_or_else(|failure| panic!("{context}: {failure}"));
     let epochs = store.acquire(&PARTITIONS).unwrap();
     for (index, epoch) in epochs.iter().enumerate() {
         assert!(expected.epochs.get(index).is_none_or(|old| epoch > old), "{context}: an epoch went back");
-        let mut found = loaded(&mut store, PARTITIONS[index], *epoch);
+        let mut found = loaded(store.as_mut(), PARTITIONS[index], *epoch);
         assert!(
             expected.allows(index, &found),
             "{context}: partition {index} holds {:#?}, acknowledged {:#?}, in flight {:#?}",
@@ -107,20 +107,20 @@ fn check(disk: &Disk, expected: &Expected, context: &str) {
             store.upkeep().unwrap();
         }
         drop(store);
-        store = EmbeddedStore::open(disk.store_files(), small_settings(), SEED).unwrap();
-        let again = loaded(&mut store, PARTITIONS[index], *epoch);
+        store = plant.open(disk).unwrap();
+        let again = loaded(store.as_mut(), PARTITIONS[index], *epoch);
         assert_eq!(again.view(), found.view(), "{context}: after going on");
     }
 }
 
 fn operations_of(work: &[Commit]) -> u64 {
     let disk = Disk::new(3);
-    run(&disk, work, &mut Expected::default()).unwrap();
+    run(&disk, work, &mut Expected::default(), Plant::Nothing).unwrap();
     disk.operations()
 }
 
 /// Crashes at every operation of a workload, and looks at several things each crash may leave.
-fn crash_everywhere(seed: u64, commits: usize, outcomes: u64, step: u64) {
+fn crash_everywhere(seed: u64, commits: usize, outcomes: u64, step: u64, plant: Plant) {
     let work = workload(seed, commits);
     let operations = operations_of(&work);
     for at in (0..operations).step_by(usize::try_from(step).unwrap()) {
@@ -128,30 +128,28 @@ fn crash_everywhere(seed: u64, commits: usize, outcomes: u64, step: u64) {
         disk.fail_at(at, Fault::Crash);
         let mut expected = Expected::default();
         // The last operations are redb's own when it closes: there is nobody to tell.
-        drop(run(&disk, &work, &mut expected));
+        drop(run(&disk, &work, &mut expected, plant));
         assert!(disk.has_crashed());
         for outcome in 0..outcomes {
             let mut rng = ChaCha8Rng::seed_from_u64(at * 1000 + outcome);
             let left = disk.after_crash(&mut rng);
-            check(
-                &left,
-                &expected,
-                &format!("seed {seed}, crash at {at} of {operations}, outcome {outcome}"),
-            );
+            let context = format!("seed {seed}, crash at {at} of {operations}, outcome {outcome}");
+            check(&left, &expected, &context, plant);
         }
-        check(&disk.after_kill(), &expected, &format!("seed {seed}, killed at {at} of {operations}"));
+        let context = format!("seed {seed}, killed at {at} of {operations}");
+        check(&disk.after_kill(), &expected, &context, plant);
     }
 }
 
 #[test]
 fn a_crash_at_every_operation_loses_nothing_acknowledged() {
-    crash_everywhere(1, 14, 4, 1);
+    crash_everywhere(1, 14, 4, 1, Plant::Nothing);
 }
 
 #[test]
 fn a_crash_somewhere_in_a_longer_life_loses_nothing_acknowledged() {
     for seed in 2..4 {
-        crash_everywhere(seed, 60, 2, 23);
+        crash_everywhere(seed, 60, 2, 23, Plant::Nothing);
     }
 }
 
@@ -165,14 +163,14 @@ fn a_second_crash_while_coming_back_loses_nothing_acknowledged() {
         let at = rng.random_range(0..operations);
         disk.fail_at(at, Fault::Crash);
         let mut expected = Expected::default();
-        drop(run(&disk, &work, &mut expected));
+        drop(run(&disk, &work, &mut expected, Plant::Nothing));
         let left = disk.after_crash(&mut rng);
         let again = rng.random_range(0..12);
         left.fail_at(again, Fault::Crash);
         let opened = EmbeddedStore::open(left.store_files(), small_settings(), SEED);
         drop(opened.and_then(|mut store| store.acquire(&PARTITIONS)));
         let context = format!("crash at {at} of {operations}, then at {again}");
-        check(&left.after_crash(&mut rng), &expected, &context);
+        check(&left.after_crash(&mut rng), &expected, &context, Plant::Nothing);
     }
 }
 
@@ -185,15 +183,24 @@ fn a_failing_operation_is_told_and_what_was_acknowledged_stays() {
         let disk = Disk::new(3);
         disk.fail_at(at, fault);
         let mut expected = Expected::default();
-        let told = run(&disk, &work, &mut expected);
+        let told = run(&disk, &work, &mut expected, Plant::Nothing);
         match (&told, fault) {
             (Err(StoreFailure::DiskFull), Fault::Full) | (Err(StoreFailure::Io(_)), Fault::Error) => {}
             (Ok(()), _) if expected.finished_at.is_some_and(|finished| at >= finished) => {}
             other => panic!("operation {at} of {operations}: {other:?}"),
         }
-        check(&disk.after_kill(), &expected, &format!("{fault:?} at {at}"));
+        check(&disk.after_kill(), &expected, &format!("{fault:?} at {at}"), Plant::Nothing);
         let mut rng = ChaCha8Rng::seed_from_u64(at);
-        check(&disk.after_crash(&mut rng), &expected, &format!("{fault:?} at {at}, then a crash"));
+        let left = disk.after_crash(&mut rng);
+        check(&left, &expected, &format!("{fault:?} at {at}, then a crash"), Plant::Nothing);
+    }
+}
+
+#[test]
+fn planted_faults_are_found() {
+    for plant in [Plant::AcknowledgedBeforeSync, Plant::LostBatch, Plant::StaleLoad] {
+        let found = std::panic::catch_unwind(|| crash_everywhere(1, 14, 4, 1, plant));
+        assert!(found.is_err(), "{plant:?} went unseen");
     }
 }
 
@@ -201,7 +208,7 @@ fn a_failing_operation_is_told_and_what_was_acknowledged_stays() {
 fn lived_in(commits: usize) -> (Disk, Expected) {
     let disk = Disk::new(3);
     let mut expected = Expected::default();
-    run(&disk, &workload(7, commits), &mut expected).unwrap();
+    run(&disk, &workload(7, commits), &mut expected, Plant::Nothing).unwrap();
     (disk, expected)
 }
 
@@ -220,7 +227,7 @@ fn damage_to_an_acknowledged_entry_is_never_taken_for_a_torn_end() {
             Err(StoreFailure::Damaged(_)) => {}
             Err(other) => panic!("byte {at}: {other}"),
             // Padding means nothing.
-            Ok(_) => check(&damaged, &expected, &format!("byte {at}")),
+            Ok(_) => check(&damaged, &expected, &format!("byte {at}"), Plant::Nothing),
         }
     }
 }

@@ -31,6 +31,7 @@ struct State {
     syncs: u64,
     fault: Option<(u64, Fault)>,
     crashed: bool,
+    lies: bool,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -55,13 +56,25 @@ impl Disk {
     }
 
     fn with_files(files: Vec<FileState>) -> Self {
-        Self(Arc::new(Mutex::new(State { files, operations: 0, syncs: 0, fault: None, crashed: false })))
+        Self(Arc::new(Mutex::new(State {
+            files,
+            operations: 0,
+            syncs: 0,
+            fault: None,
+            crashed: false,
+            lies: false,
+        })))
     }
 
     /// Lets the `at`-th operation from now fail so. The first is 0.
     pub(super) fn fail_at(&self, at: u64, fault: Fault) {
         let mut state = self.0.lock();
         state.fault = Some((state.operations + at, fault));
+    }
+
+    /// From now on syncs say that they are done, and do nothing.
+    pub(super) fn lie(&self) {
+        self.0.lock().lies = true;
     }
 
     pub(super) fn operations(&self) -> u64 {
@@ -219,8 +232,10 @@ impl StorageBackend for SimulatedFile {
         let mut state = self.disk.0.lock();
         state.syncs += 1;
         let fault = state.operate();
+        let lies = state.lies;
         let file = &mut state.files[self.index];
         match fault {
+            None if lies => Ok(()),
             None => {
                 file.durable.clone_from(&file.seen);
                 file.unsynced.clear();
