@@ -58,13 +58,14 @@ pub struct StoreFiles {
 /// The bounds of an embedded store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EmbeddedSettings {
-    /// A log is folded at three quarters of the rows' bytes, but not below this many bytes.
+    /// A log is folded at three quarters of the rows' bytes, but not below this many bytes. At twice as many,
+    /// commits wait for the fold of the log before it.
     pub min_log: u64,
     /// Nor above this many: bounds the time a start takes to replay, and the memory that knows where frames lie.
     pub max_log: u64,
     /// A log's file grows by this much at a time, so that a sync seldom has to write a new length.
     pub log_growth: u64,
-    /// About how many bytes of a log one step folds: bounds its memory.
+    /// About how many bytes of a log one step folds: bounds its memory, and the pages that are there twice.
     pub fold_step: usize,
     /// Bytes of rows that redb may cache.
     pub cache: usize,
@@ -75,10 +76,10 @@ pub struct EmbeddedSettings {
 impl Default for EmbeddedSettings {
     fn default() -> Self {
         Self {
-            min_log: 4 << 20,
+            min_log: 2 << 20,
             max_log: 256 << 20,
             log_growth: 1 << 20,
-            fold_step: 4 << 20,
+            fold_step: 256 << 10,
             cache: 32 << 20,
             folding: FoldingThread::Own,
         }
@@ -149,6 +150,7 @@ impl EmbeddedStore {
 
     /// Makes the free log the active one, and starts to fold the full one.
     fn switch(&mut self, free: Arc<LogFile>) -> Result<(), StoreFailure> {
+        free.shrink(self.log_bound())?;
         let next = Tail::start(free, self.id, self.active.generation() + 1)?;
         let full = Arc::new(std::mem::replace(&mut self.active, next));
         self.fold(full)
@@ -227,19 +229,16 @@ impl Store for EmbeddedStore {
     }
 
     fn upkeep_due(&self) -> Upkeep {
-        let full = self.active.bytes() >= self.log_bound();
+        let (bytes, bound) = (self.active.bytes(), self.log_bound());
+        let now_if = |now: bool, otherwise| if now { Upkeep::Now } else { otherwise };
         match &self.other {
             // A reader may still be in the log; then the active one grows meanwhile.
-            Other::Free(log) if full && Arc::strong_count(log) == 1 => Upkeep::Now,
-            Other::Full(_, folding) if folding.is_finished() => Upkeep::Now,
-            Other::Full(_, Folding::Here(_)) => {
-                if full {
-                    Upkeep::Now
-                } else {
-                    Upkeep::WhenIdle
-                }
+            Other::Free(log) => now_if(bytes >= bound && Arc::strong_count(log) == 1, Upkeep::None),
+            Other::Full(_, Folding::Here(_)) => now_if(bytes >= bound, Upkeep::WhenIdle),
+            Other::Full(_, Folding::Thread(thread)) => {
+                now_if(thread.is_finished() || bytes >= 2 * bound, Upkeep::None)
             }
-            Other::Free(_) | Other::Full(_, Folding::Thread(_)) | Other::Failed => Upkeep::None,
+            Other::Failed => Upkeep::None,
         }
     }
 

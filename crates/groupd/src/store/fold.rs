@@ -1,13 +1,17 @@
-//! Folds records into rows: one row for each key, holding only what still matters.
+//! Folds records into rows, which hold only what still matters.
 //!
-//! The last record of a key wins, except where transactions are open: an offset of an open transaction waits in
-//! the row of its partition beside the committed one, in the order both were written, and that order (not the
-//! marker's place) decides when the transaction commits. A tombstone ends what was written before it. So a row
-//! is a short list of entries; nearly always it has one.
+//! The last record of a key wins, except where transactions are open: an offset of an open transaction waits
+//! beside the committed one, in the order both were written, and that order (not the marker's place) decides when
+//! the transaction commits. A tombstone ends what was written before it.
+//!
+//! A group has a row of its own, and so has a topic. Offsets share one: those of sixteen neighbouring partitions
+//! of a group's topic, each in its slot, since the names are longer than what is said of them.
 //!
 //! ```text
-//! row key := partition:i32 (ordered)  kind:u8  record key, without the producer
-//! row     := entry{1..}      entry := 0 value | 1 producer:i64 value      value := len:varint bytes
+//! row key := partition:i32 (ordered)  kind:u8  name of the group or topic
+//!          | partition:i32 (ordered)  kind:u8  group:text  topic:text  sixteenth:u32be
+//! row     := entry{1..}      entry := slot << 1  value | slot << 1 | 1  producer:i64  value
+//! value   := len:varint bytes
 //! ```
 //!
 //! Folding a stretch of history again, or loading it, over rows that already hold some of it comes to the same,
@@ -21,8 +25,10 @@ use coordinator::messages::TransactionOutcome;
 use super::StoreFailure;
 use super::layout::{LayoutError, RawRecord, Reader, RecordKind, Writer, ordered_i32};
 
-const COMMITTED: u8 = 0;
+/// The bit of an entry's first byte that says that it waits for its transaction.
 const PENDING: u8 = 1;
+/// How many bits of a partition's number are its slot.
+const SLOT_BITS: u32 = 4;
 
 /// Rows, and which of them an open transaction waits in.
 pub trait Rows {
@@ -36,8 +42,6 @@ pub trait Rows {
     /// # Errors
     /// [`StoreFailure`].
     fn set(&mut self, key: Vec<u8>, row: Option<Vec<u8>>) -> Result<(), StoreFailure>;
-    /// Whether any transaction is open anywhere: when not, no row has to be read before it is overwritten.
-    fn any_open(&self) -> bool;
     /// Notes that the transaction `open` (as [`open_key`] names it) waits in the row under `key`.
     ///
     /// # Errors
@@ -60,34 +64,33 @@ pub fn fold(
     record: &RawRecord<'_>,
 ) -> Result<(), StoreFailure> {
     match (record.kind, record.value) {
-        (RecordKind::Group | RecordKind::Topic | RecordKind::Offset, None) => {
-            rows.set(row_key(partition, record.kind, record.key), None)
+        (RecordKind::Group | RecordKind::Topic, value) => {
+            let row = value.map(|value| with_entry(&[], &Entry { slot: 0, producer: None, value }));
+            rows.set(named_row(partition, record.kind, record.key), row.transpose()?)
         }
-        (RecordKind::Group | RecordKind::Topic, Some(value)) => {
-            rows.set(row_key(partition, record.kind, record.key), Some(committed_row(value)))
+        (RecordKind::Offset, None) => {
+            let (key, slot) = offset_row(partition, record.key)?;
+            let row = rows.get(&key)?.unwrap_or_default();
+            rows.set(key, without_slot(&row, slot)?)
         }
         (RecordKind::Offset, Some(value)) => {
-            let key = row_key(partition, RecordKind::Offset, record.key);
-            let row = if rows.any_open() {
-                with_entry(rows.get(&key)?, &Entry { producer: None, value })?
-            } else {
-                committed_row(value)
-            };
-            rows.set(key, Some(row))
+            let (key, slot) = offset_row(partition, record.key)?;
+            let row = rows.get(&key)?.unwrap_or_default();
+            rows.set(key, Some(with_entry(&row, &Entry { slot, producer: None, value })?))
         }
         (RecordKind::TxnOffset, Some(value)) => {
             let (producer, offset_key) = split_producer(record.key)?;
-            let key = row_key(partition, RecordKind::Offset, offset_key);
-            let row = with_entry(rows.get(&key)?, &Entry { producer: Some(producer), value })?;
+            let (key, slot) = offset_row(partition, offset_key)?;
+            let row = rows.get(&key)?.unwrap_or_default();
             rows.add_open(&open_key(partition, producer), &key)?;
-            rows.set(key, Some(row))
+            rows.set(key, Some(with_entry(&row, &Entry { slot, producer: Some(producer), value })?))
         }
         (RecordKind::TxnMarker, Some(value)) => {
             let (producer, _) = split_producer(record.key)?;
             let outcome = super::layout::read_outcome(value)?;
             for key in rows.take_open(&open_key(partition, producer))? {
-                let row = resolved(rows.get(&key)?, producer, outcome)?;
-                rows.set(key, row)?;
+                let row = rows.get(&key)?.unwrap_or_default();
+                rows.set(key, resolved(&row, producer, outcome)?)?;
             }
             Ok(())
         }
@@ -104,18 +107,22 @@ pub fn fold(
 pub fn unfold(key: &[u8], row: &[u8], out: &mut Vec<u8>) -> Result<(), StoreFailure> {
     let mut reader = Reader(key);
     reader.ordered_i32()?;
-    let kind = reader.u8()?;
-    let offset_key = reader.0;
+    let kind = RecordKind::from_byte(reader.u8()?)?;
+    let mut record_key = Vec::with_capacity(key.len() + 8);
     for entry in entries(row) {
         let entry = entry?;
-        if let Some(producer) = entry.producer {
-            let mut key = producer.to_vec();
-            key.extend_from_slice(offset_key);
-            RawRecord { kind: RecordKind::TxnOffset, key: &key, value: Some(entry.value) }.write(out);
+        record_key.clear();
+        record_key.extend(entry.producer.into_iter().flatten());
+        if kind == RecordKind::Offset {
+            let (names, sixteenth) = reader.0.split_last_chunk().ok_or(LayoutError::Truncated)?;
+            record_key.extend_from_slice(names);
+            let number = u32::from_be_bytes(*sixteenth) << SLOT_BITS | u32::from(entry.slot);
+            record_key.extend_from_slice(&number.to_be_bytes());
         } else {
-            let kind = RecordKind::from_byte(kind)?;
-            RawRecord { kind, key: offset_key, value: Some(entry.value) }.write(out);
+            record_key.extend_from_slice(reader.0);
         }
+        let kind = if entry.producer.is_some() { RecordKind::TxnOffset } else { kind };
+        RawRecord { kind, key: &record_key, value: Some(entry.value) }.write(out);
     }
     Ok(())
 }
@@ -140,12 +147,21 @@ pub fn partition_prefix(partition: OffsetsPartition) -> [u8; 4] {
     ordered_i32(partition.0)
 }
 
-fn row_key(partition: OffsetsPartition, kind: RecordKind, key: &[u8]) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(5 + key.len());
+fn named_row(partition: OffsetsPartition, kind: RecordKind, name: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(5 + name.len());
     bytes.extend_from_slice(&partition_prefix(partition));
     bytes.push(kind as u8);
-    bytes.extend_from_slice(key);
+    bytes.extend_from_slice(name);
     bytes
+}
+
+/// The row of an offset, and its slot there. The key of an offset ends with its partition's number.
+fn offset_row(partition: OffsetsPartition, key: &[u8]) -> Result<(Vec<u8>, u8), LayoutError> {
+    let (names, number) = key.split_last_chunk().ok_or(LayoutError::Truncated)?;
+    let number = u32::from_be_bytes(*number);
+    let mut row = named_row(partition, RecordKind::Offset, names);
+    row.extend_from_slice(&(number >> SLOT_BITS).to_be_bytes());
+    Ok((row, number.to_be_bytes()[3] & 0x0f))
 }
 
 /// How [`Rows`] name a transaction: partition and producer.
@@ -166,6 +182,8 @@ fn split_producer(key: &[u8]) -> Result<([u8; 8], &[u8]), LayoutError> {
 }
 
 struct Entry<'a> {
+    /// Which of the offsets in the row it is; 0 for a group or a topic.
+    slot: u8,
     /// The producer of the open transaction, as bytes of a key; none if committed.
     producer: Option<[u8; 8]>,
     value: &'a [u8],
@@ -174,10 +192,10 @@ struct Entry<'a> {
 impl Entry<'_> {
     fn write(&self, out: &mut Vec<u8>) {
         if let Some(producer) = self.producer {
-            out.push(PENDING);
+            out.push(self.slot << 1 | PENDING);
             out.extend_from_slice(&producer);
         } else {
-            out.push(COMMITTED);
+            out.push(self.slot << 1);
         }
         Writer(out).bytes(self.value);
     }
@@ -198,27 +216,21 @@ fn entries(row: &[u8]) -> impl Iterator<Item = Result<Entry<'_>, LayoutError>> {
 }
 
 fn read_entry<'a>(reader: &mut Reader<'a>) -> Result<Entry<'a>, LayoutError> {
-    let producer = match reader.u8()? {
-        COMMITTED => None,
-        PENDING => Some(reader.array()?),
-        unknown => return Err(LayoutError::Kind(unknown)),
-    };
-    Ok(Entry { producer, value: reader.bytes()? })
+    let first = reader.u8()?;
+    let slot = first >> 1;
+    if slot >= 1 << SLOT_BITS {
+        return Err(LayoutError::Number);
+    }
+    let producer = if first & PENDING == 0 { None } else { Some(reader.array()?) };
+    Ok(Entry { slot, producer, value: reader.bytes()? })
 }
 
-fn committed_row(value: &[u8]) -> Vec<u8> {
-    let mut row = Vec::with_capacity(value.len() + 3);
-    Entry { producer: None, value }.write(&mut row);
-    row
-}
-
-/// The row with `new` at its end, in the place of an earlier entry of the same producer or none.
-fn with_entry(row: Option<Vec<u8>>, new: &Entry<'_>) -> Result<Vec<u8>, LayoutError> {
-    let old = row.unwrap_or_default();
+/// The row with `new` at its end, in the place of an earlier entry of its slot and the same producer or none.
+fn with_entry(old: &[u8], new: &Entry<'_>) -> Result<Vec<u8>, LayoutError> {
     let mut row = Vec::with_capacity(old.len() + new.value.len() + 12);
-    for entry in entries(&old) {
+    for entry in entries(old) {
         let entry = entry?;
-        if entry.producer != new.producer {
+        if (entry.slot, entry.producer) != (new.slot, new.producer) {
             entry.write(&mut row);
         }
     }
@@ -226,28 +238,38 @@ fn with_entry(row: Option<Vec<u8>>, new: &Entry<'_>) -> Result<Vec<u8>, LayoutEr
     Ok(row)
 }
 
-/// The row after the transaction of `producer` ended. Its offset counts if it was written after the committed
-/// one; none if nothing is left.
+/// The row without all that is said of a slot; none if nothing is left.
+fn without_slot(old: &[u8], slot: u8) -> Result<Option<Vec<u8>>, LayoutError> {
+    let mut row = Vec::with_capacity(old.len());
+    for entry in entries(old) {
+        let entry = entry?;
+        if entry.slot != slot {
+            entry.write(&mut row);
+        }
+    }
+    Ok((!row.is_empty()).then_some(row))
+}
+
+/// The row after the transaction of `producer` ended. Its offsets count where they were written after the
+/// committed ones; none if nothing is left.
 fn resolved(
-    row: Option<Vec<u8>>,
+    old: &[u8],
     producer: [u8; 8],
     outcome: TransactionOutcome,
 ) -> Result<Option<Vec<u8>>, LayoutError> {
-    let old = row.unwrap_or_default();
-    let list = entries(&old).collect::<Result<Vec<_>, _>>()?;
-    let pending = list.iter().position(|entry| entry.producer == Some(producer));
-    let committed = list.iter().position(|entry| entry.producer.is_none());
-    let counts = match outcome {
-        TransactionOutcome::Commit => pending > committed,
+    let list = entries(old).collect::<Result<Vec<_>, _>>()?;
+    let place = |slot, producer| list.iter().position(|e| (e.slot, e.producer) == (slot, producer));
+    let counts = |slot| match outcome {
+        TransactionOutcome::Commit => place(slot, Some(producer)) > place(slot, None),
         TransactionOutcome::Abort => false,
     };
     let mut row = Vec::with_capacity(old.len());
-    for (index, entry) in list.iter().enumerate() {
-        if Some(index) == pending {
-            if counts {
-                Entry { producer: None, value: entry.value }.write(&mut row);
+    for entry in &list {
+        if entry.producer == Some(producer) {
+            if counts(entry.slot) {
+                Entry { slot: entry.slot, producer: None, value: entry.value }.write(&mut row);
             }
-        } else if !(counts && Some(index) == committed) {
+        } else if entry.producer.is_some() || !counts(entry.slot) {
             entry.write(&mut row);
         }
     }

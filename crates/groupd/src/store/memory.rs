@@ -109,10 +109,6 @@ impl Rows for MemoryRows {
         Ok(())
     }
 
-    fn any_open(&self) -> bool {
-        !self.open.is_empty()
-    }
-
     fn add_open(&mut self, open: &[u8], key: &[u8]) -> Result<(), StoreFailure> {
         self.open.entry(open.to_vec()).or_default().insert(key.to_vec());
         Ok(())

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
 use coordinator::ids::OffsetsPartition;
-use redb::{Database, ReadableTable, ReadableTableMetadata, Table, WriteTransaction};
+use redb::{Database, ReadableTable, Table, WriteTransaction};
 
 use super::tables::{EPOCHS, Meta, OPEN, ROWS, io_failure, redb_failure, write_progress};
 use super::tail::Tail;
@@ -59,14 +59,7 @@ impl Folding {
         }
     }
 
-    pub(super) fn is_finished(&self) -> bool {
-        match self {
-            Self::Here(_) => false,
-            Self::Thread(thread) => thread.is_finished(),
-        }
-    }
-
-    /// One step, or the end of the thread. None: there is more to do.
+    /// One step; or the end of the thread, waiting for it. None: there is more to do.
     pub(super) fn step(&mut self) -> Result<Option<Folded>, StoreFailure> {
         match self {
             Self::Here(folder) => folder.step(),
@@ -98,7 +91,7 @@ impl FoldThread {
         Ok(Self { stop, thread: Some(thread) })
     }
 
-    fn is_finished(&self) -> bool {
+    pub(super) fn is_finished(&self) -> bool {
         self.thread.as_ref().is_none_or(JoinHandle::is_finished)
     }
 
@@ -153,7 +146,6 @@ impl Folder {
         let mut rows = StepRows {
             table: &table,
             open: &open,
-            any_open: !open.is_empty().map_err(redb_failure)?,
             changed: BTreeMap::new(),
             opens: &mut self.opens,
             held: &self.held,
@@ -266,7 +258,6 @@ impl Opens {
 struct StepRows<'a, 'txn> {
     table: &'a Table<'txn, &'static [u8], &'static [u8]>,
     open: &'a Table<'txn, &'static [u8], ()>,
-    any_open: bool,
     /// In order, so that rows side by side share the pages that are written.
     changed: BTreeMap<Vec<u8>, Option<Vec<u8>>>,
     opens: &'a mut Opens,
@@ -287,10 +278,6 @@ impl Rows for StepRows<'_, '_> {
     fn set(&mut self, key: Vec<u8>, row: Option<Vec<u8>>) -> Result<(), StoreFailure> {
         self.changed.insert(key, row);
         Ok(())
-    }
-
-    fn any_open(&self) -> bool {
-        self.any_open || !self.opens.begun.is_empty()
     }
 
     fn add_open(&mut self, open: &[u8], key: &[u8]) -> Result<(), StoreFailure> {

@@ -138,6 +138,17 @@ impl LogFile {
         Ok(Some(Header { store, generation }))
     }
 
+    /// Gives space back that a log will hardly need: its file is no longer than twice the `bound` of its bytes.
+    /// What it holds is over.
+    pub(super) fn shrink(&self, bound: u64) -> Result<(), StoreFailure> {
+        let most = (2 * bound).next_multiple_of(self.growth) + self.growth;
+        if self.length() > most {
+            self.backend.set_len(most).map_err(io_failure)?;
+            self.length.store(most, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
     /// Begins a generation: what the file holds is over.
     pub(super) fn start(&self, store: u64, generation: u64) -> Result<(), StoreFailure> {
         let mut sector = Vec::with_capacity(sector_bytes());
