@@ -236,11 +236,8 @@ impl<K: Hash + Eq, O, S: BuildHasher> Purgatory<K, O, S> {
             // Others may have joined the tick that is being handed out; a later tick waits until that is done.
             let until = if self.due.is_empty() { now } else { self.wheel.now() };
             let (wheel, due) = (&mut self.wheel, &mut self.due);
-            let order = |wheel: &TimingWheel<Pending<O>>, id| {
-                wheel.get(id).map_or(u64::MAX, |pending| pending.order.get())
-            };
             wheel.collect_due(until, due.arrivals());
-            due.sort_in(|id| order(wheel, id));
+            due.sort_in(|id| wheel.get(id).map_or(u64::MAX, |pending| pending.order.get()));
             let id = due.pop()?;
             // It may have been cancelled, extended, or told never to expire since it was collected.
             let is_due = |deadline| deadline <= wheel.now() && deadline < Timestamp::MAX;

@@ -8,6 +8,9 @@ use std::collections::BinaryHeap;
 
 use crate::TimerId;
 
+/// Room kept between ticks. What a tick of a million needed is given back.
+const KEPT: usize = 1_024;
+
 #[derive(Debug, Default)]
 pub(super) struct Due {
     /// Collected when the tick came, last first.
@@ -42,6 +45,7 @@ impl Due {
         } else {
             self.late.extend(collected.map(Reverse));
         }
+        self.arrivals.shrink_to(KEPT);
     }
 
     pub(super) fn pop(&mut self) -> Option<TimerId> {
@@ -51,6 +55,10 @@ impl Due {
             (Some(_), None) => false,
         };
         let next = if is_late { self.late.pop().map(|Reverse(next)| next) } else { self.batch.pop() };
+        if self.is_empty() {
+            self.batch.shrink_to(KEPT);
+            self.late.shrink_to(KEPT);
+        }
         next.map(|(_, id)| id)
     }
 }
