@@ -206,6 +206,20 @@ fn a_frame_of_short_names_fits_and_a_frame_of_nothing_does_not() {
     assert!(peak <= bound(groups.len()), "{peak} bytes for {}", groups.len());
 }
 
+/// No array of the frame is over the budget, but all of them are.
+#[test]
+fn what_arrays_take_adds_up() {
+    const TOPICS: u32 = 50_000;
+    const GROUPS: u8 = 4;
+    // A topic without a name or partitions: three bytes on the wire, 56 in memory.
+    let topics = b"\x01\x01\x00".repeat(TOPICS as usize);
+    let group = [&b"\x01"[..], &uvarint(TOPICS + 1), &topics, b"\x00"].concat();
+    let body = [&[GROUPS + 1][..], &group.repeat(usize::from(GROUPS)), b"\x00\x00"].concat();
+    let (result, peak) = peak_of(|| OffsetFetchRequest::decode(8, &body).map(drop));
+    assert!(matches!(result, Err(WireError::Malformed { fault: Fault::OverBudget, .. })), "{result:?}");
+    assert!(peak <= bound(body.len()), "{peak} bytes for {}", body.len());
+}
+
 /// A claim is not believed: the first reservation is no bigger than what was sent.
 #[test]
 fn a_count_alone_reserves_no_more_than_was_sent() {
