@@ -29,6 +29,13 @@ pub(crate) fn renew(turn: &mut Turn, group: &Group, member: MemberIndex) {
     debug_assert!(lives, "a member's heartbeat leaves only with the member");
 }
 
+/// A member that was never answered waits again: as long as a new one may.
+pub(crate) fn renew_first_wait(turn: &mut Turn, group: &Group, member: MemberIndex) {
+    let deadline = turn.after_ms(turn.config.new_member_join_timeout_ms);
+    let lives = turn.purgatory.extend(group.members[member].heartbeat, deadline);
+    debug_assert!(lives, "a member's heartbeat leaves only with the member");
+}
+
 /// A member was silent for too long.
 pub(crate) fn on_expired(turn: &mut Turn, group: &mut Group, index: MemberIndex) {
     let member = &group.members[index];

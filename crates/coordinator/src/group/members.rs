@@ -17,6 +17,9 @@ impl MemberIndex {
     }
 }
 
+/// Room that is made for the first member.
+const SMALL_GROUP: usize = 7;
+
 /// No place: ends a chain.
 const NONE: u32 = u32::MAX;
 
@@ -175,10 +178,15 @@ impl Members {
 
     fn index_id(&mut self, hash: u64, index: u32) {
         let (places, hasher) = (&self.places, self.hasher);
-        self.by_id.insert_unique(hash, index, |&index| {
+        let hash_of = |&index: &u32| {
             let member = places[index as usize].member.as_ref().expect("invariant: only members are indexed");
             hasher.hash_text(member.id.as_str())
-        });
+        };
+        if self.by_id.is_empty() {
+            // Not in steps of one, two and four: each would hash all again.
+            self.by_id.reserve(SMALL_GROUP, hash_of);
+        }
+        self.by_id.insert_unique(hash, index, hash_of);
     }
 
     fn unindex_id(&mut self, id: &MemberId, index: MemberIndex) {

@@ -31,10 +31,14 @@ impl MemberProtocols {
     }
 }
 
+/// Up to so many protocols are found by looking at each: most groups have one or two.
+const FEW: usize = 8;
+
 /// All protocols any member of a group supports, with the number of members that do.
 #[derive(Debug)]
 pub(crate) struct Protocols {
     known: Vec<Known>,
+    /// Empty while there are few.
     by_name: HashTable<u32>,
     free: Vec<u32>,
     hasher: Hasher,
@@ -77,9 +81,11 @@ impl Protocols {
             let known = &mut self.known[index.0 as usize];
             known.members -= 1;
             if known.members == 0 {
-                let hash = self.hasher.hash_text(&known.name);
-                if let Ok(entry) = self.by_name.find_entry(hash, |&other| other == index.0) {
-                    entry.remove();
+                if !self.by_name.is_empty() {
+                    let hash = self.hasher.hash_text(&known.name);
+                    if let Ok(entry) = self.by_name.find_entry(hash, |&other| other == index.0) {
+                        entry.remove();
+                    }
                 }
                 self.free.push(index.0);
             }
@@ -138,6 +144,10 @@ impl Protocols {
     }
 
     fn index_of(&self, name: &str) -> Option<u32> {
+        if self.known.len() <= FEW {
+            let place = self.known.iter().position(|known| known.members > 0 && *known.name == *name)?;
+            return u32::try_from(place).ok();
+        }
         let hash = self.hasher.hash_text(name);
         self.by_name.find(hash, |&index| *self.known[index as usize].name == *name).copied()
     }
@@ -152,8 +162,16 @@ impl Protocols {
             u32::try_from(self.known.len() - 1).expect("invariant: fewer protocols than memory for them")
         };
         let (hasher, all) = (self.hasher, &self.known);
-        let hash = hasher.hash_text(name);
-        self.by_name.insert_unique(hash, index, |&index| hasher.hash_text(&all[index as usize].name));
+        let hash_of = |&index: &u32| hasher.hash_text(&all[index as usize].name);
+        if all.len() > FEW && self.by_name.is_empty() {
+            // No longer few: all that are in use are found by name from now on.
+            for (place, known) in (0_u32..).zip(all).filter(|(_, known)| known.members > 0) {
+                self.by_name.insert_unique(hasher.hash_text(&known.name), place, hash_of);
+            }
+        }
+        if all.len() > FEW {
+            self.by_name.insert_unique(hasher.hash_text(name), index, hash_of);
+        }
         index
     }
 }

@@ -134,6 +134,10 @@ fn rejoin(turn: &mut Turn, group: &mut Group, index: MemberIndex, token: Token, 
         }
     };
     let cause = Cause { what: cause, reason: request.reason };
+    if group.members[index].is_new() && !group.members[index].waits() {
+        // Its client went away while its first join waited, and is back.
+        heartbeat::renew_first_wait(turn, group, index);
+    }
     group.update(
         index,
         Rejoin {
@@ -316,7 +320,8 @@ pub(crate) fn abandon(coordinator: &mut Coordinator, token: u64) {
         let cause = "a new member's client went away";
         turn.event(group, EventKind::MemberLeft { member: member.id.clone(), reason: Some(cause.into()) });
         heartbeat::remove_member(turn, group, index, cause.into());
-    } else if !member.is_new() {
+    } else {
+        // One that knows its id but never was answered need not be waited for as long as one that still waits.
         heartbeat::renew(turn, group, index);
     }
 }

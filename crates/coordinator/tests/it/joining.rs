@@ -133,6 +133,83 @@ fn a_new_member_that_waits_in_vain_is_told_after_five_minutes() {
     );
 }
 
+/// A member that was given its id knows it: it may come back, within its session.
+#[test]
+fn an_introduced_member_whose_client_goes_away_has_its_session_to_come_back() {
+    check(
+        "m1",
+        "
+        0s m2 join v4
+        0s | m2 join MemberIdRequired
+        0s m2 join
+        1s m2 gone
+        2s m1 join
+        9s m2 join
+        9s | m1 joined 2 range led by m1 of m1 m2
+        9s | m2 joined 2 range led by m1
+        ",
+    );
+    check(
+        "m1",
+        "
+        0s m2 join v4
+        0s | m2 join MemberIdRequired
+        0s m2 join
+        1s m2 gone
+        2s m1 join
+        11s | m1 joined 2 range led by m1 of m1
+        ",
+    );
+}
+
+#[test]
+fn an_introduced_member_that_is_back_waits_as_a_new_one() {
+    check(
+        "m1",
+        "
+        0s m2 join v4 session=6s
+        0s | m2 join MemberIdRequired
+        0s m2 join session=6s
+        1s m2 gone
+        2s m2 join session=6s
+        9s m1 heartbeats
+        9s | m1 heartbeat RebalanceInProgress
+        10s m1 join
+        10s | m1 joined 2 range led by m1 of m1 m2
+        10s | m2 joined 2 range led by m1
+        ",
+    );
+}
+
+/// Many protocols, and names that come and go, are counted right.
+#[test]
+fn many_protocols_are_counted_like_few() {
+    let many = |from: u32| (from..from + 30).map(|n| format!("p{n}:x")).collect::<Vec<_>>().join(",");
+    check(
+        "",
+        &format!(
+            "
+            0s m1 join v4 can={0},common:a
+            0s | m1 join MemberIdRequired
+            0s m1 join can={0},common:a
+            1s m2 join can=common:b,{1}
+            2s m3 join can={1}
+            2s | m3 join InconsistentGroupProtocol
+            3s m1 join can=common:c
+            3s | m1 superseded
+            4s m3 join can={1}
+            4s | m3 join InconsistentGroupProtocol
+            5s m3 join can=common:d
+            9s | m1 joined 1 common led by m1 of m1:c m2:b m3:d
+            9s | m2 joined 1 common led by m1
+            9s | m3 joined 1 common led by m1
+            ",
+            many(0),
+            many(100)
+        ),
+    );
+}
+
 #[test]
 fn a_known_member_whose_client_goes_away_keeps_its_session() {
     check(
