@@ -108,6 +108,7 @@ impl Coordinator {
         let operations = self.turn.purgatory.stats();
         Stats {
             groups: self.groups.len(),
+            members: self.turn.members,
             operations: self.turn.purgatory.pending(),
             parked_requests: self.turn.parked_requests(),
             operations_created: operations.submitted,
@@ -223,6 +224,7 @@ impl Coordinator {
         for expiry in group.pending.drain() {
             drop(self.turn.purgatory.cancel(expiry));
         }
+        self.turn.members -= group.members.len();
         let mut next = group.members.first();
         while let Some(member) = next {
             next = group.members.after(member);

@@ -6,6 +6,8 @@
 pub struct Stats {
     /// Groups now.
     pub groups: usize,
+    /// Members of all of them now.
+    pub members: usize,
     /// Delayed operations now: one per member, one per round under way, one per write awaited, ...
     pub operations: usize,
     /// Requests of members that are parked now: joins and syncs.

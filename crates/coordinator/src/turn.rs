@@ -31,6 +31,8 @@ pub(crate) struct Turn {
     pub(crate) member_ids: MemberIds,
     pub(crate) counters: Counters,
     pub(crate) topic_names: TopicNames,
+    /// Members of all groups.
+    pub(crate) members: usize,
     outputs: VecDeque<Output>,
     /// Whose request is parked under which token number, for clients that go away.
     parked: HashMap<u64, (GroupIndex, MemberIndex), Hasher>,
@@ -46,6 +48,7 @@ impl Turn {
             member_ids: MemberIds::new(seed),
             counters: Counters::default(),
             topic_names: TopicNames::new(hasher),
+            members: 0,
             outputs: VecDeque::new(),
             parked: HashMap::with_hasher(hasher),
             next_store: 0,

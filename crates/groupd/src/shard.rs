@@ -8,6 +8,7 @@
 //! acknowledged is in the store, so that a restart goes on from there; going on without it would not.
 
 mod fetches;
+mod gauges;
 mod inbox;
 mod loading;
 mod routing;
@@ -19,15 +20,14 @@ use coordinator::ids::{OffsetsPartition, OwnerEpoch};
 use coordinator::messages::{Input, Output, Response};
 use crossbeam_channel::{Receiver, RecvTimeoutError, select};
 use hashbrown::HashMap;
-use metrics::{Gauge, gauge};
 use purgatory::{Clock, SystemClock, Timestamp};
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::oneshot;
 
 use crate::events_log::EventsLog;
 use crate::store::StoreHandle;
-use crate::telemetry::name;
 use fetches::Fetches;
+use gauges::Gauges;
 use inbox::Outlet;
 use loading::Loading;
 
@@ -79,22 +79,6 @@ pub(crate) struct Shard {
     /// Told to stop; until then at most.
     stopping: Option<Timestamp>,
     gauges: Gauges,
-}
-
-/// What a shard holds, for whoever watches.
-struct Gauges {
-    groups: Gauge,
-    delayed: Gauge,
-}
-
-impl Gauges {
-    fn new(shard: usize) -> Self {
-        let shard = shard.to_string();
-        Self {
-            groups: gauge!(name::GROUPS, "shard" => shard.clone()),
-            delayed: gauge!(name::DELAYED, "shard" => shard),
-        }
-    }
 }
 
 impl Shard {
@@ -153,8 +137,13 @@ impl Shard {
 
     /// Waits for a message, something loaded, or the next deadline.
     fn sleep(&self) -> Wake {
-        let deadline = [self.coordinator.next_deadline(), self.fetches.next_deadline(), self.stopping];
-        let deadline = deadline.into_iter().flatten().min();
+        let deadlines = [
+            self.coordinator.next_deadline(),
+            self.fetches.next_deadline(),
+            self.gauges.due(),
+            self.stopping,
+        ];
+        let deadline = deadlines.into_iter().flatten().min();
         let patience = deadline.map_or(Duration::MAX, |deadline| self.clock.until(deadline));
         if let Some(loading) = &self.loading {
             return select! {
@@ -176,6 +165,7 @@ impl Shard {
 
     fn take(&mut self, loading: Loading) -> anyhow::Result<()> {
         let now = self.clock.now();
+        self.gauges.touch(now);
         self.coordinator.expire(now);
         match loading {
             Loading::Chunk(partition, records) => {
@@ -201,13 +191,12 @@ impl Shard {
             self.handle(now, message);
         }
         self.outlet.make_room(permits);
-        self.carry_out();
-        let stats = self.coordinator.stats();
-        self.gauges.groups.set(gauge_value(stats.groups));
-        self.gauges.delayed.set(gauge_value(stats.operations + self.fetches.parked()));
+        self.carry_out(now);
+        self.gauges.publish(now, &self.coordinator, &self.fetches);
     }
 
     fn handle(&mut self, now: Timestamp, message: Message) {
+        self.gauges.touch(now);
         match message {
             Message::Ask(token, request, reply) => {
                 self.open.insert(token.number(), reply);
@@ -235,8 +224,9 @@ impl Shard {
     }
 
     /// Does what the coordinator says.
-    fn carry_out(&mut self) {
+    fn carry_out(&mut self, now: Timestamp) {
         while let Some(output) = self.coordinator.poll_output() {
+            self.gauges.touch(now);
             match output {
                 Output::Respond(token, response) => {
                     // No longer open: its client went away, and its Abandon has been handled.
@@ -268,16 +258,11 @@ impl Shard {
             self.coordinator.handle(now, Input::Unload(partition, OwnerEpoch(epoch.saturating_add(1))));
         }
         self.fetches.finish();
-        self.carry_out();
+        self.carry_out(now);
     }
 }
 
 /// Tells the server, which may have gone before.
 fn report(reports: &UnboundedSender<Report>, report: Report) {
     let _ = reports.send(report);
-}
-
-#[expect(clippy::cast_precision_loss, reason = "2^53 of anything do not fit into memory")]
-fn gauge_value(count: usize) -> f64 {
-    count as f64
 }

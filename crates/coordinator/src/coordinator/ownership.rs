@@ -102,4 +102,5 @@ fn restore_member(turn: &mut Turn, group: &mut Group, record: &GroupRecord, memb
         standing: Standing::Joined,
     };
     group.add(joining, heartbeat);
+    turn.members += 1;
 }

@@ -73,6 +73,7 @@ pub(crate) fn drop_member(turn: &mut Turn, group: &mut Group, index: MemberIndex
         turn.respond(token, Response::SyncGroup(SyncGroupResponse::refusal(GroupError::UnknownMemberId)));
     }
     let member = group.remove(index);
+    turn.members -= 1;
     // Nothing to cancel if it is this operation that brought us here.
     drop(turn.purgatory.cancel(member.heartbeat));
     member.id

@@ -189,6 +189,7 @@ fn add_member(turn: &mut Turn, group: &mut Group, member: MemberId, token: Token
         standing,
     };
     let index = group.add(joining, heartbeat);
+    turn.members += 1;
     park_join_and_rebalance(turn, group, index, token, cause);
 }
 

@@ -117,9 +117,9 @@ fn a_lost_partition_leaves_nothing_behind() {
     let mut it = coordinator();
     for round in 0..20 {
         own(&mut it, round * 2, vec![group_of(100)]);
-        assert_eq!((it.stats().groups, it.stats().operations), (1, 100));
+        assert_eq!((it.stats().groups, it.stats().members, it.stats().operations), (1, 100, 100));
         it.handle(Timestamp::ZERO, Input::Unload(PARTITION, OwnerEpoch(round * 2 + 1)));
-        assert_eq!((it.stats().groups, it.stats().operations), (0, 0));
+        assert_eq!((it.stats().groups, it.stats().members, it.stats().operations), (0, 0, 0));
     }
 }
 

@@ -18,6 +18,8 @@ pub mod name {
     pub const REQUEST_SECONDS: &str = "groupd_request_seconds";
     /// Groups now; label `shard`.
     pub const GROUPS: &str = "groupd_groups";
+    /// Members now; label `shard`.
+    pub const MEMBERS: &str = "groupd_members";
     /// Requests and timers parked in the purgatory; label `shard`.
     pub const DELAYED: &str = "groupd_delayed_operations";
     /// Rounds of rebalancing that began.
@@ -122,6 +124,7 @@ pub const METRICS: &[Metric] = &[
         "From a decoded request to its answer, parked time included, by api.",
     ),
     metric(name::GROUPS, GAUGE, "Groups, by shard."),
+    metric(name::MEMBERS, GAUGE, "Members, by shard."),
     metric(name::DELAYED, GAUGE, "Operations waiting in the purgatory, by shard."),
     metric(name::REBALANCES_STARTED, COUNTER, "Rounds of rebalancing that began."),
     metric(name::REBALANCES_COMPLETED, COUNTER, "Rounds of rebalancing whose assignment became durable."),

@@ -18,10 +18,9 @@ fn read(name: &str) -> String {
     fs::read_to_string(path(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
-/// Checks, or writes, what stands in docs/operations.md under `<!-- heading: made by a test -->`.
+/// Checks, or writes, what stands in the document `name` under `<!-- heading: made by a test -->`.
 #[track_caller]
-fn made(heading: &str, table: &str) {
-    let name = "docs/operations.md";
+pub(crate) fn made(name: &str, heading: &str, table: &str) {
     let text = read(name);
     let start = format!("<!-- {heading}: made by a test -->\n");
     let (before, rest) = text.split_once(&start).expect("the mark is there");
@@ -49,7 +48,7 @@ fn settings_are_listed() {
         table.push_str(&row);
     }
     table.push('\n');
-    made("settings", &table);
+    made("docs/operations.md", "settings", &table);
 }
 
 #[test]
@@ -60,7 +59,7 @@ fn metrics_are_listed() {
         table.push_str(&row);
     }
     table.push('\n');
-    made("metrics", &table);
+    made("docs/operations.md", "metrics", &table);
 }
 
 /// A metric that nobody counts would stay silent for ever.

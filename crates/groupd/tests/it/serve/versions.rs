@@ -9,6 +9,7 @@ use kafka_wire::{
 };
 
 use super::{Client, read, settings, start};
+use crate::docs::made;
 
 /// Asks in this version, if `request` is of this API; the answer must be readable.
 fn asked<'a, R: Request<'a>>(client: &mut Client, api: ApiKey, version: i16, request: &R) -> bool {
@@ -28,6 +29,12 @@ fn every_advertised_version_is_answered() {
     let body = client.ask(4, &ApiVersionsRequest::default());
     let advertised: ApiVersionsResponse<'_> = read(4, &body);
     assert_eq!(advertised.error_code, 0);
+    let rows = advertised.api_keys.iter().map(|range| {
+        let name = ApiKey::from_code(range.api_key).map_or("", ApiKey::name);
+        format!("| {name} | {} | {} to {} |\n", range.api_key, range.min_version, range.max_version)
+    });
+    let table = rows.collect::<String>();
+    made("docs/server.md", "apis", &format!("\n| API | key | versions |\n|---|---|---|\n{table}\n"));
     for range in &advertised.api_keys {
         let api = ApiKey::from_code(range.api_key).unwrap();
         assert_eq!((range.min_version..=range.max_version), api.versions(), "{api:?} is served whole");
