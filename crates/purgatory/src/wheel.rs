@@ -6,6 +6,8 @@ mod ring;
 mod schedule;
 mod segments;
 
+use std::num::NonZeroU32;
+
 use schedule::Schedule;
 
 use crate::Timestamp;
@@ -14,7 +16,8 @@ use crate::Timestamp;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TimerId {
     index: u32,
-    generation: u32,
+    /// That of a live node, hence odd and never 0: an `Option` of an id takes no more room than the id.
+    generation: NonZeroU32,
 }
 
 /// A timer that came due, by move.
@@ -216,6 +219,13 @@ impl<T> TimingWheel<T> {
 }
 
 impl TimerId {
+    /// Of the node at `index` while it is live, so that `generation` is odd.
+    #[inline]
+    fn new(index: u32, generation: u32) -> Self {
+        debug_assert_eq!(generation % 2, 1, "only what is live has an id");
+        Self { index, generation: NonZeroU32::MIN | generation }
+    }
+
     pub(crate) fn index(self) -> u32 {
         self.index
     }

@@ -42,7 +42,7 @@ impl Node {
     /// The id of this node, which is at `index`.
     #[inline]
     pub(super) fn id(&self, index: u32) -> TimerId {
-        TimerId { index, generation: self.generation }
+        TimerId::new(index, self.generation)
     }
 
     #[inline]
@@ -116,14 +116,16 @@ impl<T> Nodes<T> {
         slot.node.deadline = deadline;
         slot.node.generation += 1;
         slot.value = Some(value);
-        TimerId { index, generation: slot.node.generation }
+        TimerId::new(index, slot.node.generation)
     }
 
     /// Frees a live node, which keeps its entry. Every id of it is stale from now on.
     #[inline]
     pub(super) fn release(&mut self, id: TimerId) -> Option<T> {
-        let slot =
-            self.arena.get_mut(id.index as usize).filter(|slot| slot.node.generation == id.generation)?;
+        let slot = self
+            .arena
+            .get_mut(id.index as usize)
+            .filter(|slot| slot.node.generation == id.generation.get())?;
         slot.node.generation = slot.node.generation.wrapping_add(1);
         // A node that has used up its generations is retired: otherwise an id of old would name a new timer.
         if slot.node.generation != 0 {
@@ -142,7 +144,7 @@ impl<T> Nodes<T> {
     #[inline]
     pub(super) fn get_mut(&mut self, id: TimerId) -> Option<&mut Node> {
         let slot = self.arena.get_mut(id.index as usize)?;
-        (slot.node.generation == id.generation).then_some(&mut slot.node)
+        (slot.node.generation == id.generation.get()).then_some(&mut slot.node)
     }
 
     #[inline]
@@ -153,13 +155,13 @@ impl<T> Nodes<T> {
     #[inline]
     pub(super) fn value_mut(&mut self, id: TimerId) -> Option<&mut T> {
         let slot = self.arena.get_mut(id.index as usize)?;
-        if slot.node.generation == id.generation { slot.value.as_mut() } else { None }
+        if slot.node.generation == id.generation.get() { slot.value.as_mut() } else { None }
     }
 
     #[inline]
     pub(super) fn value_at(&self, index: u32) -> Option<(TimerId, &T)> {
         let slot = self.arena.get(index as usize)?;
-        Some((TimerId { index, generation: slot.node.generation }, slot.value.as_ref()?))
+        Some((TimerId::new(index, slot.node.generation), slot.value.as_ref()?))
     }
 
     /// The ids of all live nodes.
@@ -188,7 +190,7 @@ impl<T> Nodes<T> {
 
     #[inline]
     fn slot(&self, id: TimerId) -> Option<&Slot<T>> {
-        self.arena.get(id.index as usize).filter(|slot| slot.node.generation == id.generation)
+        self.arena.get(id.index as usize).filter(|slot| slot.node.generation == id.generation.get())
     }
 
     #[cold]
@@ -196,7 +198,7 @@ impl<T> Nodes<T> {
         assert!(self.arena.len() < Entry::MAX_NODES, "a wheel holds at most 2^27 timers");
         let index = u32::try_from(self.arena.len()).expect("invariant: bounded above");
         self.arena.push(Slot { node: Node { deadline, generation: 1, ..Node::NEW }, value: Some(value) });
-        TimerId { index, generation: 1 }
+        TimerId::new(index, 1)
     }
 }
 
@@ -209,9 +211,9 @@ mod tests {
         let mut nodes = Nodes::new();
         let first = nodes.acquire(10, 'a');
         nodes.arena[0].node.generation = u32::MAX;
-        let last = TimerId { index: 0, generation: u32::MAX };
+        let last = TimerId::new(0, u32::MAX);
         assert_eq!(nodes.release(last), Some('a'));
-        assert_eq!(nodes.acquire(10, 'b'), TimerId { index: 1, generation: 1 });
+        assert_eq!(nodes.acquire(10, 'b'), TimerId::new(1, 1));
         assert_eq!((nodes.value(first), nodes.value(last), nodes.live()), (None, None, 1));
     }
 
