@@ -135,13 +135,14 @@ pub(crate) async fn heartbeat(server: &Server, sizes: &Sizes, checksum: &mut Che
 /// Acknowledged commits per second, each committer sending its next when it has an answer.
 pub(crate) async fn commit(server: &Server, sizes: &Sizes, checksum: &mut Checksum) {
     for &committers in sizes.committers {
-        let (mut rate, mut half, mut tail) = (Takes::default(), Takes::default(), Takes::default());
+        let (mut rate, mut per_cpu) = (Takes::default(), Takes::default());
+        let (mut half, mut tail) = (Takes::default(), Takes::default());
         let mut connections = Vec::new();
         for at in 0..committers {
             connections.push((at, Connection::open(server.address()).await));
         }
         for _ in 0..sizes.rounds {
-            let begin = Instant::now();
+            let (cpu, begin) = (server.cpu_seconds(), Instant::now());
             let stop = stop_after(sizes.round);
             let done = each(connections, |(at, connection)| commits(at, connection, Arc::clone(&stop))).await;
             let took = begin.elapsed().as_secs_f64();
@@ -160,16 +161,12 @@ pub(crate) async fn commit(server: &Server, sizes: &Sizes, checksum: &mut Checks
                 connections.push((at, connection));
             }
             rate.add(good / took);
+            per_cpu.add(good / (server.cpu_seconds() - cpu).max(0.01));
             half.add(latencies.part(0.5));
             tail.add(latencies.part(0.99));
         }
-        rate.print(
-            &format!(
-                "commits per second, {committers} {}",
-                if committers == 1 { "committer" } else { "committers" }
-            ),
-            "",
-        );
+        rate.print(&format!("commits per second, committers: {committers}"), "");
+        per_cpu.print("  per CPU-second of the server", "");
         half.print("  half of them within", "ms");
         tail.print("  99 % of them within", "ms");
     }
