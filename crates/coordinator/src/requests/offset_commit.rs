@@ -28,13 +28,13 @@ pub(crate) fn handle(coordinator: &mut Coordinator, token: Token, request: Offse
             return;
         }
     };
+    let index = found.unwrap_or_else(|| coordinator.create_group(request.group));
     let accepted = Accepted::of(&coordinator.turn, request.offsets);
     if accepted.offsets.is_empty() {
         let results = accepted.into_results(None);
         coordinator.turn.respond(token, Response::OffsetCommit(OffsetCommitResponse { results }));
         return;
     }
-    let index = found.unwrap_or_else(|| coordinator.create_group(request.group));
     let (turn, group) = coordinator.turn_and_group(index).expect("invariant: found in this turn");
     // What versions 2 to 4 carry counts from now, not from the commit's own timestamp.
     let expire_timestamp_ms =

@@ -31,13 +31,13 @@ pub(crate) fn handle(coordinator: &mut Coordinator, token: Token, request: TxnOf
         }
     };
     let producer = request.producer;
+    let index = found.unwrap_or_else(|| coordinator.create_group(request.commit.group));
     let accepted = Accepted::of(&coordinator.turn, request.commit.offsets);
     if accepted.offsets.is_empty() {
         let results = accepted.into_results(None);
         coordinator.turn.respond(token, Response::TxnOffsetCommit(OffsetCommitResponse { results }));
         return;
     }
-    let index = found.unwrap_or_else(|| coordinator.create_group(request.commit.group));
     let (turn, group) = coordinator.turn_and_group(index).expect("invariant: found in this turn");
     let record = |offset| Record::TxnOffset(producer, offset_write::record(&group.name, offset, None));
     let records = accepted.offsets.iter().map(record).collect();

@@ -232,12 +232,15 @@ fn a_write_that_takes_too_long_and_fails_leaves_nothing() {
     assert!(!host.exists("g"));
 }
 
+/// As in Kafka: a group is made for whoever may commit, and goes with the next clean-up if nothing was stored.
 #[test]
-fn a_refused_commit_makes_no_group() {
+fn a_group_without_offsets_goes_at_the_next_clean_up() {
     let mut host = Host::new(Config::default());
     let too_large = CommitOffset { metadata: "x".repeat(5_000).into(), ..offset(partition("t", 0), 1) };
     let request = host.commit("g", vec![too_large]);
     assert_eq!(host.errors(request), Some(vec![Some(GroupError::OffsetMetadataTooLarge)]));
+    assert!(host.exists("g"));
+    host.turn(Input::CleanUp);
     assert!(!host.exists("g"));
 }
 
