@@ -16,6 +16,8 @@ fn millis(ticks: u64) -> Duration {
 
 /// tokio-util's `DelayQueue`, in a runtime whose clock stands still until it is told to move.
 ///
+/// It rounds up and so fires a tick late; it is asked for a tick earlier, and does the same work as the others.
+///
 /// Moving the clock is a turn of the runtime: some microseconds a tick that are not the queue's own, and that shows
 /// where a tick holds few timers.
 pub(crate) struct TokioDelayQueue {
@@ -38,7 +40,7 @@ impl Timers for TokioDelayQueue {
 
     fn insert(&mut self, deadline: u64, value: u32) -> Key {
         let _context = self.runtime.enter();
-        self.queue.insert_at(value, self.start + millis(deadline))
+        self.queue.insert_at(value, self.start + millis(deadline - 1))
     }
 
     fn remove(&mut self, id: Key) {
@@ -48,7 +50,7 @@ impl Timers for TokioDelayQueue {
 
     fn rearm(&mut self, id: &mut Key, deadline: u64, _value: u32) {
         let _context = self.runtime.enter();
-        self.queue.reset_at(id, self.start + millis(deadline));
+        self.queue.reset_at(id, self.start + millis(deadline - 1));
     }
 
     fn expire(&mut self, now: u64, due: &mut Vec<u32>) {

@@ -52,6 +52,11 @@ impl Check {
             1 => self.model.now.saturating_sub(self.rng.random_range(0..20)),
             2 => self.model.now.saturating_add(1 << self.rng.random_range(0..40)),
             3 => self.model.now.saturating_add(self.rng.random_range(0..3_000)),
+            // Where slots of the next level begin, and where they do not.
+            4..8 => {
+                let soon = self.model.now.saturating_add(self.rng.random_range(0..800));
+                (soon | 127).saturating_add(1).min(u64::MAX - 1)
+            }
             _ => (self.model.now.saturating_add(self.rng.random_range(0..400)) | 31).min(u64::MAX - 1),
         }
     }
