@@ -13,8 +13,11 @@ impl Takes {
         self.0.push(value);
     }
 
-    /// The value below which this part of all takes lies.
+    /// The value below which this part of all takes lies; no number if there are none.
     pub(crate) fn part(&mut self, part: f64) -> f64 {
+        if self.0.is_empty() {
+            return f64::NAN;
+        }
         self.0.sort_by(f64::total_cmp);
         #[expect(
             clippy::cast_precision_loss,

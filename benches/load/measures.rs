@@ -139,7 +139,12 @@ pub(crate) async fn commit(server: &Server, sizes: &Sizes, checksum: &mut Checks
         let (mut half, mut tail) = (Takes::default(), Takes::default());
         let mut connections = Vec::new();
         for at in 0..committers {
-            connections.push((at, Connection::open(server.address()).await));
+            let mut connection = Connection::open(server.address()).await;
+            // The first of a group waits for its coordinator, which may still be loading.
+            while matches!(commit_one(&mut connection, &group(at), 0).await, 14..=16) {
+                tokio::time::sleep(SETTLE).await;
+            }
+            connections.push((at, connection));
         }
         for _ in 0..sizes.rounds {
             let (cpu, begin) = (server.cpu_seconds(), Instant::now());
@@ -178,7 +183,7 @@ async fn commits(
     mut connection: Connection,
     stop: Arc<AtomicBool>,
 ) -> (usize, Connection, Vec<f64>, i16) {
-    let group = format!("commit-{at}");
+    let group = group(at);
     let mut times = Vec::new();
     let mut offset = 0;
     while !stop.load(Ordering::Relaxed) {
@@ -191,6 +196,10 @@ async fn commits(
         offset += 1;
     }
     (at, connection, times, 0)
+}
+
+fn group(at: usize) -> String {
+    format!("commit-{at}")
 }
 
 async fn commit_one(connection: &mut Connection, group: &str, offset: i64) -> i16 {
