@@ -92,7 +92,8 @@ fn commands_can_be_typed() {
     for name in ["README.md", "docs/operations.md"] {
         let text = read(name);
         for block in text.split("```").skip(1).step_by(2) {
-            for line in block.lines().filter(|line| line.starts_with("groupd ")) {
+            let commands = block.lines().map(|line| line.trim_start_matches("$ "));
+            for line in commands.filter(|line| line.starts_with("groupd ")) {
                 let words = words(line);
                 if let Err(error) = Cli::try_parse_from(&words) {
                     panic!("{name}: `{line}`: {error}");
