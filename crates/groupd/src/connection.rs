@@ -101,7 +101,9 @@ struct Connection {
 }
 
 impl Connection {
-    async fn run(&mut self, mut closing: watch::Receiver<bool>) -> Result<(), Closed> {
+    async fn run(&mut self, closing: watch::Receiver<bool>) -> Result<(), Closed> {
+        let closing = told_to_close(closing);
+        tokio::pin!(closing);
         let mut silence = Silence::new(self.node.limits.idle);
         let mut reading = true;
         while reading || !self.pending.is_empty() {
@@ -116,7 +118,7 @@ impl Connection {
                     }
                     silence.broken();
                 }
-                () = told_to_close(&mut closing), if reading => reading = false,
+                () = &mut closing, if reading => reading = false,
                 () = silence.is_too_long() => {
                     if self.pending.is_empty() {
                         return Err(Closed::Idle);
@@ -213,7 +215,7 @@ impl Silence {
 }
 
 /// Ends when the server closes.
-async fn told_to_close(closing: &mut watch::Receiver<bool>) {
+async fn told_to_close(mut closing: watch::Receiver<bool>) {
     // A server that is gone has closed.
     drop(closing.wait_for(|closing| *closing).await);
 }

@@ -1,6 +1,7 @@
 //! Frames out of a byte stream: a length of four bytes, then that many. Memory follows the bytes that arrived,
 //! never the length that was announced.
 
+use std::future::poll_fn;
 use std::io;
 
 use tokio::net::TcpStream;
@@ -44,7 +45,7 @@ impl Frames {
     /// Those of the socket.
     pub(crate) async fn fill(&mut self, stream: &TcpStream) -> io::Result<bool> {
         loop {
-            stream.readable().await?;
+            poll_fn(|cx| stream.poll_read_ready(cx)).await?;
             self.compact();
             self.buffer.reserve(READ);
             match stream.try_read_buf(&mut self.buffer) {
