@@ -9,6 +9,7 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::admin::AdminCommand;
 use crate::settings::{Settings, SettingsError};
+use crate::store::StoreCommand;
 
 /// Exit code where the command line or a setting is wrong.
 pub const EXIT_USAGE: u8 = 2;
@@ -21,7 +22,7 @@ groups, commit offsets and rebalance on it; it keeps no messages.
   groupd groups list         the groups of this or any Kafka coordinator
 
 Usage: groupd [serve] [OPTIONS]
-       groupd settings | groups | offsets | topics   (each has its own --help)
+       groupd settings | groups | offsets | topics | store    (each has --help)
 
 Server options:
   --listen HOST:PORT       where clients connect           [127.0.0.1:9092]
@@ -82,6 +83,9 @@ pub enum Command {
     Serve(ServeArgs),
     /// List all settings, their values and where each came from, then exit
     Settings(SettingsArgs),
+    /// Look at a data directory while no server runs on it
+    #[command(subcommand)]
+    Store(StoreCommand),
     /// Ask a server, this one or any other Kafka coordinator
     #[command(flatten)]
     Admin(AdminCommand),
@@ -193,7 +197,9 @@ mod tests {
         for typed in [&["groupd", "--topic", "a:1"][..], &["groupd", "serve", "--topic", "a:1"]] {
             match Cli::try_parse_from(typed).expect("can be read").into_command() {
                 Command::Serve(args) => assert_eq!(args.topic, ["a:1"]),
-                other @ (Command::Settings(_) | Command::Admin(_)) => panic!("{typed:?} is {other:?}"),
+                other @ (Command::Settings(_) | Command::Store(_) | Command::Admin(_)) => {
+                    panic!("{typed:?} is {other:?}")
+                }
             }
         }
     }

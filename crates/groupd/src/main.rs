@@ -1,5 +1,6 @@
 //! Flags, settings, start; then waits for the signal to stop.
 
+use std::io::BufWriter;
 use std::process::ExitCode;
 
 use groupd::cli::{self, Cli, Command, EXIT_USAGE};
@@ -23,6 +24,9 @@ fn main() -> ExitCode {
             }
             Err(error) => refuse(&error),
         },
+        Command::Store(command) => {
+            done(command.run(std::io::stdin().lock(), BufWriter::new(std::io::stdout().lock())))
+        }
         Command::Admin(command) => groupd::admin::run(&command),
     }
 }

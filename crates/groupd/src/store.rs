@@ -14,6 +14,7 @@ mod embedded;
 pub mod fold;
 pub mod layout;
 mod memory;
+mod offline;
 
 use coordinator::ids::{OffsetsPartition, OwnerEpoch};
 use coordinator::messages::{Record, StoreError};
@@ -24,6 +25,7 @@ pub use embedded::{
     StoreFiles,
 };
 pub use memory::MemoryStore;
+pub use offline::{Directory, StoreCommand};
 
 use layout::{LayoutError, RawRecord};
 

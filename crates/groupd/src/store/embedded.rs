@@ -58,8 +58,8 @@ pub struct StoreFiles {
 /// The bounds of an embedded store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EmbeddedSettings {
-    /// A log is folded at three quarters of the rows' bytes, but not below this many bytes. At twice as many,
-    /// commits wait for the fold of the log before it.
+    /// A log is folded at three quarters of the rows' bytes, but not below this many bytes. At half as many
+    /// again, commits wait for the fold of the log before it.
     pub min_log: u64,
     /// Nor above this many: bounds the time a start takes to replay, and the memory that knows where frames lie.
     pub max_log: u64,
@@ -71,17 +71,20 @@ pub struct EmbeddedSettings {
     pub cache: usize,
     /// Who folds.
     pub folding: FoldingThread,
+    /// Verify every page of the rows at the start: slow, for a check only.
+    pub verify: bool,
 }
 
 impl Default for EmbeddedSettings {
     fn default() -> Self {
         Self {
-            min_log: 2 << 20,
+            min_log: 4 << 20,
             max_log: 256 << 20,
             log_growth: 1 << 20,
             fold_step: 256 << 10,
             cache: 32 << 20,
             folding: FoldingThread::Own,
+            verify: false,
         }
     }
 }
@@ -131,6 +134,19 @@ impl EmbeddedStore {
     /// [`StoreFailure`]. Nothing is destroyed: a file that is not understood is left as it is.
     pub fn open(files: StoreFiles, settings: EmbeddedSettings, seed: u64) -> Result<Self, StoreFailure> {
         open::open(files, settings, seed)
+    }
+
+    /// The partitions that were ever owned, in order, and the epoch of each.
+    pub fn partitions(&self) -> Vec<(OffsetsPartition, OwnerEpoch)> {
+        let mut partitions: Vec<_> =
+            self.epochs.iter().map(|(&partition, &epoch)| (partition, epoch)).collect();
+        partitions.sort_unstable();
+        partitions
+    }
+
+    /// The epoch of a partition's owner, if it ever had one.
+    pub fn epoch(&self, partition: OffsetsPartition) -> Option<OwnerEpoch> {
+        self.epochs.get(&partition).copied()
     }
 
     /// The bytes of entries after which the active log is full.
@@ -236,7 +252,7 @@ impl Store for EmbeddedStore {
             Other::Free(log) => now_if(bytes >= bound && Arc::strong_count(log) == 1, Upkeep::None),
             Other::Full(_, Folding::Here(_)) => now_if(bytes >= bound, Upkeep::WhenIdle),
             Other::Full(_, Folding::Thread(thread)) => {
-                now_if(thread.is_finished() || bytes >= 2 * bound, Upkeep::None)
+                now_if(thread.is_finished() || bytes >= bound / 2 * 3, Upkeep::None)
             }
             Other::Failed => Upkeep::None,
         }

@@ -8,7 +8,9 @@ fn args(typed: &str) -> ServeArgs {
     let words = std::iter::once("groupd").chain(typed.split_whitespace());
     match Cli::try_parse_from(words).expect("the flags exist").into_command() {
         Command::Serve(args) => args,
-        other @ (Command::Settings(_) | Command::Admin(_)) => panic!("not serve: {other:?}"),
+        other @ (Command::Settings(_) | Command::Store(_) | Command::Admin(_)) => {
+            panic!("not serve: {other:?}")
+        }
     }
 }
 

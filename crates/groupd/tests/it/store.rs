@@ -8,4 +8,5 @@ mod disk;
 mod fold;
 mod layout;
 mod model;
+mod offline;
 mod planted;

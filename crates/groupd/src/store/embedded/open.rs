@@ -152,7 +152,8 @@ pub(super) fn open(
 
 fn open_rows(rows: Arc<dyn StorageBackend>, settings: &EmbeddedSettings) -> Result<Database, StoreFailure> {
     let mut builder = Builder::new();
-    builder.set_cache_size(settings.cache).create_with_backend(RowsFile(rows)).map_err(redb_failure)
+    builder.set_cache_size(settings.cache).set_check_integrity_on_open(settings.verify);
+    builder.create_with_backend(RowsFile(rows)).map_err(redb_failure)
 }
 
 fn assemble(

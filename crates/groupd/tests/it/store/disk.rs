@@ -134,6 +134,7 @@ pub(super) fn small_settings() -> EmbeddedSettings {
         fold_step: 200,
         cache: 1 << 20,
         folding: FoldingThread::Callers,
+        verify: false,
     }
 }
 
