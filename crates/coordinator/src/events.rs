@@ -37,6 +37,9 @@ pub enum EventKind {
         leader: MemberId,
         /// How long the round waited for joins, ms.
         waited_ms: u64,
+        /// Whom it waited for: the member whose join, or going, ended the wait. Empty if time did: then `dropped` says
+        /// who did not come.
+        waited_for: MemberId,
         /// Who was waited for in vain and dropped.
         dropped: Vec<MemberId>,
     },

@@ -57,6 +57,8 @@ pub(crate) struct Group {
     pub(crate) new_member_added: bool,
     /// When the latest round of rebalancing began.
     pub(crate) round_started: Timestamp,
+    /// Who joined or went last: whom a round that is complete waited for.
+    pub(crate) latest_news_of: MemberId,
     /// Topics the members of the latest generation read.
     pub(crate) subscription: Subscription,
     /// Committed offsets and those under way.
@@ -90,6 +92,7 @@ impl Group {
             syncs_due: 0,
             new_member_added: false,
             round_started: Timestamp::ZERO,
+            latest_news_of: MemberId::default(),
             subscription: Subscription::default(),
             offsets: GroupOffsets::default(),
         }
@@ -131,10 +134,7 @@ impl Group {
         if self.members.is_empty() {
             self.protocol_type = Some(joining.protocol_type);
         }
-        let client = match self.members.last() {
-            Some(last) if *last.client == joining.client => Arc::clone(&last.client),
-            Some(_) | None => Arc::new(joining.client),
-        };
+        let client = self.shared(joining.client);
         let index = self.members.insert(Member {
             id: joining.member,
             client,
@@ -151,6 +151,20 @@ impl Group {
             self.leader = Some(index);
         }
         index
+    }
+
+    /// What the member has in common with whoever joined before it is kept once.
+    fn shared(&self, mut client: Client) -> Arc<Client> {
+        match self.members.last() {
+            Some(last) if *last.client == client => Arc::clone(&last.client),
+            Some(last) => {
+                if last.client.id == client.id {
+                    client.id = Arc::clone(&last.client.id);
+                }
+                Arc::new(client)
+            }
+            None => Arc::new(client),
+        }
     }
 
     /// Takes a member out; whoever has been in the group longest leads if the leader went.

@@ -115,6 +115,9 @@ impl Turn {
         if let Parked::Join(token) | Parked::Sync(token) = &request {
             self.parked.insert(token.number(), (group.index, member));
         }
+        if matches!(request, Parked::Join(_)) {
+            group.latest_news_of = group.members[member].id.clone();
+        }
         match group.park(member, request) {
             Parked::Nothing => {}
             Parked::Join(token) | Parked::Sync(token) => {

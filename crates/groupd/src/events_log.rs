@@ -30,6 +30,7 @@ struct Round {
     restarts: u32,
     leader: Option<MemberId>,
     waited_ms: u64,
+    waited_for: MemberId,
     dropped: Vec<MemberId>,
 }
 
@@ -39,8 +40,8 @@ impl EventsLog {
         let Event { group, generation, kind, .. } = event;
         match kind {
             EventKind::RebalanceStarted { member, cause } => self.started(group, member, cause),
-            EventKind::RebalanceJoined { members, leader, waited_ms, dropped } => {
-                self.joined(group, leader, *waited_ms, dropped);
+            EventKind::RebalanceJoined { members, leader, waited_ms, waited_for, dropped } => {
+                self.joined(group, leader, (*waited_ms, waited_for), dropped);
                 if *members == 0 {
                     self.completed(group, *generation, 0, *waited_ms);
                 }
@@ -85,18 +86,21 @@ impl EventsLog {
                 restarts: 0,
                 leader: None,
                 waited_ms: 0,
+                waited_for: MemberId::default(),
                 dropped: Vec::new(),
             };
             self.open.insert(group.clone(), round);
         }
     }
 
-    fn joined(&mut self, group: &GroupId, leader: &MemberId, waited_ms: u64, dropped: &[MemberId]) {
+    fn joined(&mut self, group: &GroupId, leader: &MemberId, waited: (u64, &MemberId), dropped: &[MemberId]) {
+        let (waited_ms, waited_for) = waited;
         histogram!(name::REBALANCE_JOIN_SECONDS).record(seconds(waited_ms));
         counter!(name::MEMBERS_DROPPED).increment(dropped.len() as u64);
         if let Some(round) = self.open.get_mut(group) {
             round.leader = Some(leader.clone());
             round.waited_ms += waited_ms;
+            round.waited_for = waited_for.clone();
             round.dropped.extend_from_slice(dropped);
         }
     }
@@ -111,9 +115,10 @@ impl EventsLog {
         };
         let (cause, member, waited_ms) = (&*round.cause, round.member.as_str(), round.waited_ms);
         let leader = round.leader.as_ref().map_or("", MemberId::as_str);
+        let waited_for = (!round.waited_for.is_empty()).then_some(round.waited_for.as_str());
         let restarts = (round.restarts > 0).then_some(round.restarts);
         let dropped = (!round.dropped.is_empty()).then(|| join(&round.dropped));
-        info!(%group, generation, members, cause, member, leader, waited_ms, took_ms, restarts, dropped, "rebalance");
+        info!(%group, generation, members, cause, member, leader, waited_ms, waited_for, took_ms, restarts, dropped, "rebalance");
     }
 }
 

@@ -76,6 +76,7 @@ pub(crate) fn drop_member(turn: &mut Turn, group: &mut Group, index: MemberIndex
     turn.members -= 1;
     // Nothing to cancel if it is this operation that brought us here.
     drop(turn.purgatory.cancel(member.heartbeat));
+    group.latest_news_of = member.id.clone();
     member.id
 }
 
@@ -90,6 +91,7 @@ pub(crate) fn add_pending_member(turn: &mut Turn, group: &mut Group, member: &Me
 pub(crate) fn drop_pending_member(turn: &mut Turn, group: &mut Group, member: &MemberId) -> bool {
     let Some(expiry) = group.pending.remove(member) else { return false };
     drop(turn.purgatory.cancel(expiry));
+    group.latest_news_of = member.clone();
     true
 }
 

@@ -65,7 +65,8 @@ pub(crate) fn prepare_rebalance(
         let timeout = u32::try_from(group.rebalance_timeout_ms()).unwrap_or(u32::MAX);
         watch_initial(turn, group, delay, timeout.saturating_sub(delay));
     } else if group.all_joined() {
-        complete(turn, group);
+        let waited_for = group.latest_news_of.clone();
+        complete(turn, group, waited_for);
     } else {
         watch(turn, group);
     }
@@ -78,13 +79,14 @@ pub(crate) fn complete_if_ready(turn: &mut Turn, group: &mut Group) {
     }
     let is_ready = |operation: &Delayed| matches!(operation, Delayed::Join(_));
     if turn.purgatory.complete_next(&WatchKey::Join(group.index), is_ready).is_some() {
-        complete(turn, group);
+        let waited_for = group.latest_news_of.clone();
+        complete(turn, group, waited_for);
     }
 }
 
 /// The time for joining is over.
 pub(crate) fn on_expired(turn: &mut Turn, group: &mut Group) {
-    complete(turn, group);
+    complete(turn, group, MemberId::default());
 }
 
 /// The initial delay is over: extended if newcomers arrived and there is time left.
@@ -94,7 +96,7 @@ pub(crate) fn on_initial_expired(turn: &mut Turn, group: &mut Group, remaining_m
         let delay = turn.config.group_initial_rebalance_delay_ms;
         watch_initial(turn, group, delay.min(remaining_ms), remaining_ms.saturating_sub(delay));
     } else {
-        complete(turn, group);
+        complete(turn, group, MemberId::default());
     }
 }
 
@@ -110,7 +112,7 @@ fn watch_initial(turn: &mut Turn, group: &Group, delay_ms: u32, remaining_ms: u3
 }
 
 /// The wait for joins is over: the next generation starts with those who are here.
-fn complete(turn: &mut Turn, group: &mut Group) {
+fn complete(turn: &mut Turn, group: &mut Group, waited_for: MemberId) {
     let dropped = drop_absent(turn, group);
     if !group.elect_joined_leader() && !group.members.is_empty() {
         // Only static members are left and none of them is here: wait on, until their sessions end.
@@ -118,12 +120,17 @@ fn complete(turn: &mut Turn, group: &mut Group) {
         return;
     }
     group.next_generation(turn.unix_ms());
-    let waited_ms = turn.now.ticks_since(group.round_started);
+    turn.event(
+        group,
+        EventKind::RebalanceJoined {
+            members: group.members.len(),
+            leader: group.leader_id(),
+            waited_ms: turn.now.ticks_since(group.round_started),
+            waited_for,
+            dropped,
+        },
+    );
     if group.members.is_empty() {
-        turn.event(
-            group,
-            EventKind::RebalanceJoined { members: 0, leader: MemberId::default(), waited_ms, dropped },
-        );
         // Nobody waits for this one. If it is lost, the next owner loads the last generation with members, whose
         // sessions then end.
         let record = group.record(std::iter::empty());
@@ -131,15 +138,6 @@ fn complete(turn: &mut Turn, group: &mut Group) {
         return;
     }
     turn.counters.rebalances_joined += 1;
-    turn.event(
-        group,
-        EventKind::RebalanceJoined {
-            members: group.members.len(),
-            leader: group.leader_id(),
-            waited_ms,
-            dropped,
-        },
-    );
     answer_joins(turn, group);
     sync::watch(turn, group);
 }

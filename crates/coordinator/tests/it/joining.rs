@@ -28,7 +28,7 @@ fn who_never_syncs_is_removed_at_the_rebalance_timeout_although_it_heartbeats() 
         0s m1 join session=20s
         0s | ! rebalance: m1? a new member joined
         0s m2 join session=20s
-        6s | ! 2 joined led by m1 after 6000 ms without []
+        6s | ! 2 joined led by m1 after 6000 ms for nobody without []
         6s | m1 joined 1 range led by m1 of m1 m2
         6s | m2 joined 1 range led by m1
         6s m1 sync
@@ -106,7 +106,7 @@ fn a_new_member_whose_client_goes_away_frees_its_place() {
         1s | ! m2? left: a new member's client went away
         2s m2 join
         3s m1 join
-        3s | ! 2 joined led by m1 after 3000 ms without []
+        3s | ! 2 joined led by m1 after 3000 ms for m1 without []
         3s | m1 joined 2 range led by m1 of m1 m2
         3s | m2 joined 2 range led by m1
         ",
@@ -294,7 +294,7 @@ fn a_lone_silent_member_is_evicted() {
         "
         10s | ! m1 silent for 10000 ms
         10s | ! rebalance: m1 a member's session expired
-        10s | ! 0 joined led by nobody after 0 ms without []
+        10s | ! 0 joined led by nobody after 0 ms for m1 without []
         12s m1 heartbeats
         12s | m1 heartbeat UnknownMemberId
         ",
@@ -327,7 +327,7 @@ fn an_admin_removes_a_member_that_only_heartbeats() {
         0s | ! rebalance: m2 a member left
         0s | admin leave left
         1s m1 join reason=told-so
-        1s | ! 1 joined led by m1 after 1000 ms without []
+        1s | ! 1 joined led by m1 after 1000 ms for m1 without []
         1s | m1 joined 2 range led by m1 of m1
         ",
     );
@@ -346,7 +346,7 @@ fn reasons_are_told() {
         18s | m2 heartbeat RebalanceInProgress
         27s m2 heartbeats
         27s | m2 heartbeat RebalanceInProgress
-        30s | ! 1 joined led by m1 after 30000 ms without [\"m2\"]
+        30s | ! 1 joined led by m1 after 30000 ms for nobody without [\"m2\"]
         30s | m1 joined 2 range led by m1 of m1
         ",
     );

@@ -103,7 +103,7 @@ fn a_failed_write_sends_all_to_rejoin_in_the_same_generation() {
         0s m1 join
         0s | ! rebalance: m1 the leader rejoined
         0s m2 join
-        0s | ! 2 joined led by m1 after 0 ms without []
+        0s | ! 2 joined led by m1 after 0 ms for m2 without []
         0s | m1 joined 2 range led by m1 of m1 m2
         0s | m2 joined 2 range led by m1
         1s m2 sync
@@ -116,7 +116,7 @@ fn a_failed_write_sends_all_to_rejoin_in_the_same_generation() {
         2s | ! rebalance: m1 the assignment could not be stored
         3s m1 join
         3s m2 join
-        3s | ! 2 joined led by m1 after 1000 ms without []
+        3s | ! 2 joined led by m1 after 1000 ms for m2 without []
         3s | m1 joined 3 range led by m1 of m1 m2
         3s | m2 joined 3 range led by m1
         ",

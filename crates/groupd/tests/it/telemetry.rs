@@ -115,6 +115,7 @@ fn round() -> [Event; 5] {
                 members: 2,
                 leader: member("m1"),
                 waited_ms: 3000,
+                waited_for: member("m2"),
                 dropped: vec![member("m3")],
             },
         ),
@@ -159,7 +160,7 @@ fn a_rebalance_is_one_line() {
         text,
         " INFO member fell silent group=g generation=4 member=m3 session_timeout_ms=6000\n \
          INFO rebalance group=g generation=5 members=2 cause=\"member joins\" member=\"m1\" leader=\"m1\" \
-         waited_ms=3000 took_ms=3010 restarts=1 dropped=\"m3\"\n \
+         waited_ms=3000 waited_for=\"m2\" took_ms=3010 restarts=1 dropped=\"m3\"\n \
          INFO rebalance group=g generation=6 members=1 took_ms=7\n"
     );
 }

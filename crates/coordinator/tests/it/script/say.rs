@@ -98,10 +98,11 @@ impl Script {
             EventKind::RebalanceStarted { member, cause } => {
                 format!("! rebalance: {} {cause}", self.name(member))
             }
-            EventKind::RebalanceJoined { members, leader, waited_ms, dropped } => {
+            EventKind::RebalanceJoined { members, leader, waited_ms, waited_for, dropped } => {
                 let dropped: Vec<_> = dropped.iter().map(|member| self.name(member)).collect();
+                let waited_for = self.name(waited_for);
                 format!(
-                    "! {members} joined led by {} after {waited_ms} ms without {dropped:?}",
+                    "! {members} joined led by {} after {waited_ms} ms for {waited_for} without {dropped:?}",
                     self.name(leader)
                 )
             }
