@@ -1,6 +1,7 @@
 //! Flags, settings, start; then waits for the signal to stop.
 
 use std::io::BufWriter;
+use std::io::Write;
 use std::process::ExitCode;
 
 use groupd::cli::{self, Cli, Command, EXIT_USAGE};
@@ -54,14 +55,17 @@ fn serve(settings: &Settings) -> anyhow::Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let mut signals = StopSignals::catch(&runtime)?;
     let mut server = Server::start_on(runtime, settings)?;
-    print!("{}", greeting(&server, settings));
-    let cause = server.wait(&mut signals);
-    match cause {
-        StopCause::Signal(name) => tracing::info!("{name}: answering what is parked, then leaving"),
-        StopCause::Failed(why) => return Err(why),
-    }
+    // Whoever started us may have closed its end: no reason not to serve.
+    let _ = std::io::stdout().write_all(greeting(&server, settings).as_bytes());
+    let outcome = match server.wait(&mut signals) {
+        StopCause::Signal(name) => {
+            tracing::info!("{name}: answering what is parked, then leaving");
+            Ok(())
+        }
+        StopCause::Failed(why) => Err(why),
+    };
     server.stop();
-    Ok(())
+    outcome
 }
 
 /// Where the server listens, where its data is, which topics it has, and a line to try it with.

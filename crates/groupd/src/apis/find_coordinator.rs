@@ -28,9 +28,8 @@ pub(super) fn answer(
     let error_code = if known { errors::NONE } else { errors::INVALID_REQUEST };
     let (host, port) = node.address_for(client);
     let (node_id, host, port) = if known { (node.id, host.as_str(), port) } else { (-1, "", -1) };
+    let error_message = message.as_deref();
     if version < BATCH {
-        // An error message is for clients to show: none may be null in some, and is in Kafka's answers too.
-        let error_message = if version >= 1 { message.as_deref() } else { None };
         return Ok(FindCoordinatorResponse {
             error_code,
             error_message,
@@ -41,7 +40,6 @@ pub(super) fn answer(
         }
         .encode(version, out)?);
     }
-    let error_message = message.as_deref();
     let keys = request.coordinator_keys.iter();
     let coordinators =
         keys.map(|key| Coordinator { key, node_id, host, port, error_code, error_message }).collect();
