@@ -21,18 +21,19 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 
-use crate::cli::EXIT_USAGE;
+use crate::cli::{EXIT_USAGE, complain};
 use crate::settings::HostPort;
 use cluster::Cluster;
 use error::AdminError;
 use report::Report;
 
-/// Exit code where the server refused, or what was named is not there.
+/// Exit code where the server refused, what was named is not there, or the answer could not be printed.
 pub const EXIT_REFUSED: u8 = 1;
 /// Exit code where no answer could be had: nobody listens, it timed out, or it is no Kafka server.
 pub const EXIT_UNREACHABLE: u8 = 3;
 
-const AFTER_HELP: &str = "Exit codes: 0 done, 1 refused or not there, 2 wrong usage, 3 no answer.";
+const AFTER_HELP: &str =
+    "Exit codes: 0 done, 1 refused, not there or not printed, 2 wrong usage, 3 no answer.";
 
 /// Whom to ask, and how to show what it says.
 #[derive(Debug, Clone, Args)]
@@ -112,7 +113,7 @@ pub fn run(command: &AdminCommand) -> ExitCode {
     match outcome {
         Ok(report) => show(&report, target.json),
         Err(error) => {
-            report::complain(&error.to_string());
+            complain(&error.to_string());
             ExitCode::from(match error {
                 AdminError::Usage(_) => EXIT_USAGE,
                 AdminError::Refused { .. } | AdminError::Alive { .. } => EXIT_REFUSED,
@@ -126,6 +127,13 @@ pub fn run(command: &AdminCommand) -> ExitCode {
 }
 
 fn show(report: &Report, json: bool) -> ExitCode {
-    report.print(json);
-    if report.refusals.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(EXIT_REFUSED) }
+    let printed = report.print(json);
+    if let Err(error) = &printed {
+        complain(&error.to_string());
+    }
+    if printed.is_ok() && report.refusals.is_empty() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::from(EXIT_REFUSED)
+    }
 }

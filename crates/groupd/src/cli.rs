@@ -2,7 +2,7 @@
 //!
 //! Only reads; [`crate::settings`] checks the values, and `main` runs the command.
 
-use std::io::Write;
+use std::io::{self, ErrorKind, Write};
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
@@ -60,7 +60,16 @@ pub struct Cli {
 impl Cli {
     /// What was typed; prints help, version or what is wrong, and exits, where that is the answer.
     pub fn read() -> Self {
-        Self::parse()
+        Self::try_parse().unwrap_or_else(|answer| {
+            let code = answer.exit_code();
+            match answer.print() {
+                Err(error) if error.kind() != ErrorKind::BrokenPipe && code == 0 => {
+                    complain(&format!("standard output cannot be written ({error})"));
+                    std::process::exit(1)
+                }
+                Ok(()) | Err(_) => std::process::exit(code),
+            }
+        })
     }
 
     /// The command to run.
@@ -69,10 +78,69 @@ impl Cli {
     }
 }
 
-/// Prints `text` and a line's end to standard output. A reader that has seen enough (`| head`) is no error.
-pub fn print(text: &str) {
-    let mut out = std::io::stdout().lock();
-    drop(writeln!(out, "{text}").and_then(|()| out.flush()));
+/// Prints `text` and a line's end to standard output.
+///
+/// # Errors
+///
+/// Those of [`Output`].
+pub fn print(text: &str) -> io::Result<()> {
+    let mut out = Output::new(io::stdout().lock());
+    writeln!(out, "{text}")?;
+    out.flush()
+}
+
+/// Standard output, or what a test puts in its place. A reader that has seen enough (`| head`) is no error, and
+/// gets nothing more; any other fault is one, as what was kept of the output is not whole.
+#[derive(Debug)]
+pub struct Output<W> {
+    to: W,
+    enough: bool,
+}
+
+impl<W: Write> Output<W> {
+    /// Writes to `to`.
+    pub fn new(to: W) -> Self {
+        Self { to, enough: false }
+    }
+
+    fn checked<T>(&mut self, instead: T, written: io::Result<T>) -> io::Result<T> {
+        match written {
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => {
+                self.enough = true;
+                Ok(instead)
+            }
+            // Whoever writes tries again by itself.
+            Err(error) if error.kind() == ErrorKind::Interrupted => Err(error),
+            Err(error) => Err(io::Error::new(
+                error.kind(),
+                format!("standard output cannot be written ({error}): what was printed is not whole"),
+            )),
+            Ok(done) => Ok(done),
+        }
+    }
+}
+
+impl<W: Write> Write for Output<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.enough {
+            return Ok(bytes.len());
+        }
+        let written = self.to.write(bytes);
+        self.checked(bytes.len(), written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        if self.enough {
+            return Ok(());
+        }
+        let flushed = self.to.flush();
+        self.checked((), flushed)
+    }
+}
+
+/// One line to standard error; where that is gone as well, there is nobody left to tell.
+pub fn complain(sentence: &str) {
+    drop(writeln!(std::io::stderr(), "error: {sentence}"));
 }
 
 /// What can be run.
@@ -189,6 +257,30 @@ mod tests {
         }
         for sub in command.get_subcommands() {
             assert!(HELP.contains(sub.get_name()), "{} is not in the help", sub.get_name());
+        }
+    }
+
+    /// Fails each time in this way.
+    struct Broken(ErrorKind);
+
+    impl Write for Broken {
+        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+            Err(self.0.into())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Err(self.0.into())
+        }
+    }
+
+    #[test]
+    fn only_a_reader_that_has_seen_enough_is_no_error() {
+        let mut seen = Output::new(Broken(ErrorKind::BrokenPipe));
+        assert!(seen.write_all(b"line").and_then(|()| seen.flush()).is_ok());
+        for kind in [ErrorKind::StorageFull, ErrorKind::PermissionDenied, ErrorKind::QuotaExceeded] {
+            let error = Output::new(Broken(kind)).write_all(b"line").expect_err("is lost");
+            assert!(error.kind() == kind && error.to_string().contains("not whole"), "{error}");
+            Output::new(Broken(kind)).flush().expect_err("may be lost");
         }
     }
 

@@ -4,7 +4,7 @@ use std::io::BufWriter;
 use std::io::Write;
 use std::process::ExitCode;
 
-use groupd::cli::{self, Cli, Command, EXIT_USAGE};
+use groupd::cli::{self, Cli, Command, EXIT_USAGE, Output};
 use groupd::server::{Server, StopCause, StopSignals};
 use groupd::settings::{Settings, SettingsError, StoreKind};
 use groupd::telemetry;
@@ -19,14 +19,13 @@ fn main() -> ExitCode {
             Err(error) => refuse(&error),
         },
         Command::Settings(args) => match args.listing() {
-            Ok(text) => {
-                cli::print(&text);
-                ExitCode::SUCCESS
-            }
+            Ok(text) => done(cli::print(&text).map_err(Into::into)),
             Err(error) => refuse(&error),
         },
         Command::Store(command) => {
-            done(command.run(std::io::stdin().lock(), BufWriter::new(std::io::stdout().lock())))
+            // Standard output itself holds back what comes after the last line's end: flushed by the command.
+            let out = Output::new(std::io::stdout().lock());
+            done(command.run(std::io::stdin().lock(), BufWriter::new(out)))
         }
         Command::Admin(command) => groupd::admin::run(&command),
     }
@@ -34,7 +33,7 @@ fn main() -> ExitCode {
 
 fn refuse(error: &SettingsError) -> ExitCode {
     for problem in error.problems() {
-        eprintln!("error: {problem}");
+        cli::complain(problem);
     }
     ExitCode::from(EXIT_USAGE)
 }
@@ -43,7 +42,7 @@ fn done(outcome: anyhow::Result<()>) -> ExitCode {
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {error:#}");
+            cli::complain(&format!("{error:#}"));
             ExitCode::FAILURE
         }
     }

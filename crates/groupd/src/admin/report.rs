@@ -1,6 +1,6 @@
 //! What a command has to say: tables for people, JSON for programs, refusals for both.
 
-use std::io::Write;
+use std::io;
 
 use serde_json::Value;
 
@@ -42,20 +42,19 @@ impl Report {
         report
     }
 
-    pub(super) fn print(&self, json: bool) {
+    /// To standard output, and what was refused to standard error.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`cli::print`].
+    pub(super) fn print(&self, json: bool) -> io::Result<()> {
         let text = if json && !self.json.is_null() { format!("{:#}", self.json) } else { self.text.clone() };
-        if !text.is_empty() {
-            cli::print(&text);
-        }
+        let printed = if text.is_empty() { Ok(()) } else { cli::print(&text) };
         for refusal in &self.refusals {
-            complain(refusal);
+            cli::complain(refusal);
         }
+        printed
     }
-}
-
-/// To standard error.
-pub(super) fn complain(sentence: &str) {
-    drop(writeln!(std::io::stderr(), "error: {sentence}"));
 }
 
 /// `1 member`, `2 members`.

@@ -93,6 +93,32 @@ fn offsets_are_set_and_carried_to_another_server() {
     assert_eq!(shown, expected);
 }
 
+/// Runs the program with a full disk as its standard output.
+#[cfg(target_os = "linux")]
+#[test]
+fn what_cannot_be_printed_is_an_error() {
+    use std::process::{Command, Stdio};
+    let (_server, address) = server();
+    groupd(&address, "offsets set g orders:0=5").expect(0);
+    let data = tempfile::tempdir().unwrap();
+    let full = || std::fs::OpenOptions::new().write(true).open("/dev/full").expect("is a device");
+    let check = format!("store check --data-dir {}", data.path().display());
+    groupd(&address, &check.replace("check", "import")).expect(0);
+    let run = |typed: &str, out: Stdio| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_groupd"));
+        command.args(typed.split_whitespace()).env("GROUPD_SERVER", &address).stdout(out);
+        let run = command.output().expect("the program runs");
+        (run.status.code(), String::from_utf8(run.stderr).expect("text"))
+    };
+    for typed in ["offsets export", "offsets get g --json", "groups list", "settings", "--help", &check] {
+        let (code, err) = run(typed, full().into());
+        assert!(code == Some(1) && err.contains("standard output cannot be written"), "{typed}: {err}");
+        let (reader, closed) = std::io::pipe().expect("a pipe");
+        drop(reader);
+        assert_eq!(run(typed, closed.into()), (Some(0), String::new()), "{typed}");
+    }
+}
+
 #[test]
 fn an_import_with_one_wrong_line_imports_nothing() {
     let (_server, address) = server();
