@@ -49,7 +49,8 @@ impl Coordinator {
 
     /// Handles one input. Whatever follows at once is done when this returns; ask [`poll_output`](Self::poll_output).
     ///
-    /// Call [`expire`](Self::expire) first in the same turn: deadlines come before input.
+    /// Call [`expire`](Self::expire) first in the same turn, so that deadlines come before input; a host that has fallen
+    /// behind calls it last, with the time at which it looked, so that what had arrived by then counts.
     pub fn handle(&mut self, now: Timestamp, input: Input) {
         self.turn.now = now;
         match input {
@@ -82,7 +83,7 @@ impl Coordinator {
 
     /// Handles all deadlines up to `now`, in order.
     pub fn expire(&mut self, now: Timestamp) {
-        self.turn.now = now;
+        self.turn.now = self.turn.now.max(now);
         while let Some(operation) = self.turn.purgatory.expire_next(now) {
             self.expire_one(operation);
         }

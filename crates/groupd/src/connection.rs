@@ -46,7 +46,7 @@ enum Closed {
     Refused(#[from] Refused),
     #[error("{0}")]
     Io(#[from] io::Error),
-    #[error("silent for longer than connections.max.idle.ms")]
+    #[error("no whole request for longer than connections.max.idle.ms")]
     Idle,
     #[error(transparent)]
     Unanswered(#[from] Unanswered),
@@ -116,7 +116,6 @@ impl Connection {
                     if !heard? {
                         return Ok(());
                     }
-                    silence.broken();
                 }
                 () = &mut closing, if reading => reading = false,
                 () = silence.is_too_long() => {
@@ -127,23 +126,26 @@ impl Connection {
                     silence.broken();
                 }
             }
-            if reading {
-                self.take_requests().await?;
+            // Only a whole request breaks the silence: bytes that trickle in do not.
+            if reading && self.take_requests().await? > 0 {
+                silence.broken();
             }
         }
         Ok(())
     }
 
-    /// Begins the requests that are here whole, as far as the read-ahead allows.
-    async fn take_requests(&mut self) -> Result<(), Closed> {
+    /// Begins the requests that are here whole, as far as the read-ahead allows. Returns how many.
+    async fn take_requests(&mut self) -> Result<usize, Closed> {
+        let mut taken = 0;
         while self.pending.len() < READ_AHEAD {
             let Some(frame) = self.frames.next()? else { break };
+            taken += 1;
             if let Some(pending) = apis::begin(&self.node, &mut self.client, frame).await? {
                 self.pending.push_back(pending);
             }
         }
         self.frames.rest();
-        Ok(())
+        Ok(taken)
     }
 
     /// Writes the answers at the front that are ready.
@@ -182,7 +184,7 @@ impl Connection {
     }
 }
 
-/// How long a client has said nothing.
+/// How long a client has asked nothing.
 struct Silence {
     limit: Option<Duration>,
     since: Instant,

@@ -1,12 +1,13 @@
 //! THE loop: one thread, one coordinator, one reading of the clock a turn.
 //!
-//! A turn takes what is in the inbox (up to [`TURN`] messages), lets the coordinator expire and handle, and carries
-//! out what it says: answers to connections, writes to the store, events to the log. Then the shard sleeps until the
+//! A turn takes what is in the inbox (up to [`TURN`] messages), lets the coordinator handle it and then, if nothing that
+//! had arrived by now is left, lets it expire what is due; then it carries out what the coordinator says: answers to connections, writes to the store, events to the log. Then the shard sleeps until the
 //! next message or exactly the next deadline. Byte layouts and error codes are not known here.
 //!
 //! A shard that panics has a coordinator whose state cannot be trusted: it takes the process down. What was
 //! acknowledged is in the store, so that a restart goes on from there; going on without it would not.
 
+mod due;
 mod fetches;
 mod gauges;
 mod inbox;
@@ -26,6 +27,7 @@ use tokio::sync::oneshot;
 
 use crate::events_log::EventsLog;
 use crate::store::StoreHandle;
+use due::Due;
 use fetches::Fetches;
 use gauges::Gauges;
 use inbox::Outlet;
@@ -38,6 +40,8 @@ pub(crate) use routing::{Shards, shard_of};
 
 /// Messages handled in one turn, at most: what they want written goes to the store together.
 const TURN: usize = 256;
+/// Offsets named by the messages of one turn, about: others are answered before a turn of large commits goes on.
+const TURN_WEIGHT: usize = 10_000;
 /// Why the inbox never ends.
 const SENDER: &str = "invariant: the store can always send to its shard's inbox";
 /// How long a stopping shard waits for writes that are on their way, ms.
@@ -70,6 +74,7 @@ pub(crate) struct Shard {
     /// The way back to each client that waits for the coordinator, by the number of its token.
     open: HashMap<u64, oneshot::Sender<Response>, foldhash::fast::RandomState>,
     fetches: Fetches,
+    due: Due,
     events: EventsLog,
     owned: Vec<(OffsetsPartition, OwnerEpoch)>,
     /// What is read of it; none once all is loaded.
@@ -97,6 +102,7 @@ impl Shard {
             clock,
             open: HashMap::default(),
             fetches: Fetches::new(clock.now()),
+            due: Due::default(),
             events: EventsLog::default(),
             owned: Vec::new(),
             loading: None,
@@ -180,15 +186,22 @@ impl Shard {
     /// One turn, which begins with `first`.
     fn turn(&mut self, first: Option<Message>) {
         let now = self.clock.now();
-        // What is due comes before what came in.
-        self.coordinator.expire(now);
-        self.fetches.expire(now);
+        self.due.begin(now, usize::from(first.is_some()) + self.outlet.messages.len());
         let mut next = first;
-        let mut permits = 0;
+        let (mut permits, mut weight) = (0, 0);
         for _ in 0..TURN {
             let Some(message) = next.take().or_else(|| self.outlet.messages.try_recv().ok()) else { break };
             permits += usize::from(message.holds_permit());
+            weight += message.weight();
             self.handle(now, message);
+            self.due.handled();
+            if weight > TURN_WEIGHT {
+                break;
+            }
+        }
+        if let Some(until) = self.due.take() {
+            self.coordinator.expire(until);
+            self.fetches.expire(until);
         }
         self.outlet.make_room(permits);
         self.carry_out(now);

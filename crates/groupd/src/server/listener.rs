@@ -9,6 +9,7 @@ use anyhow::Context;
 use metrics::{counter, gauge};
 use tokio::net::{TcpListener, TcpSocket, TcpStream, lookup_host};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::time::Instant;
 
 use crate::connection;
 use crate::node::Node;
@@ -17,6 +18,9 @@ use crate::telemetry::name;
 
 /// How long to wait when the system cannot give a socket (usually it has no file descriptors left).
 const BREATH: Duration = Duration::from_millis(100);
+
+/// How often it is said that all places are taken.
+const WARN_EVERY: Duration = Duration::from_mins(1);
 
 /// Clients that may wait to be accepted (the system may allow fewer): a whole fleet that comes back at once.
 const BACKLOG: u32 = 4096;
@@ -56,7 +60,12 @@ pub(super) async fn accept(
     let mut told = closing.clone();
     let accepting = async {
         let mut id = 0;
+        let mut warned = None;
         loop {
+            if places.available_permits() == 0 && warned.is_none_or(|at: Instant| at.elapsed() > WARN_EVERY) {
+                tracing::warn!("max.connections clients are connected: others wait until one leaves");
+                warned = Some(Instant::now());
+            }
             let place = Arc::clone(&places).acquire_owned().await.expect("invariant: never closed");
             let (stream, peer) = next(&listener).await;
             id += 1;

@@ -47,6 +47,19 @@ impl Message {
     }
 }
 
+impl Message {
+    /// How much work it is, in offsets named.
+    pub(crate) fn weight(&self) -> usize {
+        match self {
+            Self::Ask(_, Request::OffsetCommit(commit), _) => commit.offsets.len(),
+            Self::Ask(_, Request::TxnOffsetCommit(request), _) => request.commit.offsets.len(),
+            Self::Ask(_, Request::OffsetFetch(fetch), _) => fetch.partitions.as_ref().map_or(1, Vec::len),
+            Self::TopicPartitionsDeleted(partitions) => partitions.len(),
+            Self::Ask(..) | Self::Fetch(..) | Self::Abandon(_) | Self::Stored(..) | Self::Stop => 1,
+        }
+    }
+}
+
 impl crate::store::commit::Inbox for Inbox {
     fn stored(&self, stored: Stored) {
         self.send(Message::Stored(stored.id, stored.result));

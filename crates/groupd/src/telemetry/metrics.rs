@@ -115,7 +115,7 @@ pub const METRICS: &[Metric] = &[
     metric(
         name::CONNECTIONS_CLOSED,
         COUNTER,
-        "Client connections closed by the server, by reason: limit (max.connections), idle, frame (bad bytes).",
+        "Client connections closed by the server, by reason: idle, frame (bad bytes), unanswered (no answer came).",
     ),
     metric(name::REQUESTS, COUNTER, "Requests answered, by api."),
     metric(

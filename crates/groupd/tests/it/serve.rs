@@ -103,6 +103,11 @@ impl Client {
         self.stream.write_all(bytes).unwrap();
     }
 
+    /// Sends one more byte; `false`: the server has closed the connection.
+    pub(crate) fn trickle(&mut self) -> bool {
+        self.stream.write_all(&[0]).is_ok()
+    }
+
     /// The next frame; `None`: the server has closed the connection.
     pub(crate) fn receive_frame(&mut self) -> Option<Vec<u8>> {
         let mut length = [0; 4];

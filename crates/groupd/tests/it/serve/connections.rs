@@ -58,6 +58,17 @@ fn who_says_nothing_is_sent_away_unless_it_waits_for_us() {
 }
 
 #[test]
+fn a_trickle_of_bytes_is_no_request() {
+    let idle = Some(Duration::from_millis(50));
+    let server = start(&Settings { connections_max_idle: idle, ..settings() });
+    let mut client = Client::connect(server.address());
+    client.send_bytes(&100_000_000_i32.to_be_bytes());
+    // Far fewer than were announced, and far more than fit into the time.
+    assert!((0..50_000_000).any(|_| !client.trickle()), "still open");
+    server.stop();
+}
+
+#[test]
 fn who_reads_nothing_is_sent_away() {
     let wide = TopicSetting { name: "wide".into(), partitions: 10_000 };
     let idle = Some(Duration::from_millis(50));
