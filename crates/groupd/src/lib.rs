@@ -12,6 +12,7 @@ mod node;
 pub mod server;
 pub mod settings;
 mod shard;
+mod shown;
 pub mod store;
 mod tables;
 pub mod telemetry;

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::sync::{Arc, Mutex};
 
 use coordinator::events::{Event, EventKind};
-use coordinator::ids::{Generation, GroupId, MemberId};
+use coordinator::ids::{Generation, GroupId, MemberId, TopicName, TopicPartition};
 use groupd::events_log::EventsLog;
 use groupd::settings::HostPort;
 use groupd::telemetry::{self, Health, METRICS, Metrics, Readiness};
@@ -137,25 +137,72 @@ impl Write for Lines {
     }
 }
 
-#[test]
-fn a_rebalance_is_one_line() {
+/// What a log shows of `events`.
+fn logged(events: &[Event]) -> String {
     let lines = Lines::default();
     let writer = lines.clone();
     let subscriber = tracing_subscriber::fmt()
         .with_writer(move || writer.clone())
+        .with_max_level(tracing::Level::DEBUG)
         .with_ansi(false)
         .with_target(false)
         .without_time()
         .finish();
     tracing::subscriber::with_default(subscriber, || {
         let mut log = EventsLog::default();
-        for event in round() {
-            log.record(&event);
+        for event in events {
+            log.record(event);
         }
-        // A round nobody saw begin (it began before a restart) has its line all the same.
-        log.record(&event(6, EventKind::RebalanceCompleted { members: 1, took_ms: 7 }));
     });
-    let text = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
+    String::from_utf8(lines.0.lock().expect("not poisoned").clone()).expect("text")
+}
+
+#[test]
+fn no_client_writes_lines_of_its_own() {
+    let forged = "x\n\u{1b}[2J\r INFO group removed group=victim\u{2028}";
+    let long = "y".repeat(32_000);
+    for given in [forged, &long] {
+        let (member, other) = (|| MemberId::from(given), || MemberId::from("m"));
+        let kinds = [
+            EventKind::RebalanceStarted { member: member(), cause: given.into() },
+            EventKind::RebalanceJoined {
+                members: 2,
+                leader: member(),
+                waited_ms: 1,
+                waited_for: member(),
+                dropped: vec![member(), member()],
+            },
+            EventKind::RebalanceCompleted { members: 2, took_ms: 2 },
+            EventKind::RebalanceCompleted { members: 2, took_ms: 2 },
+            EventKind::StoreFailed,
+            EventKind::SessionExpired { member: member(), session_timeout_ms: 1 },
+            EventKind::SyncExpired { member: member() },
+            EventKind::MemberLeft { member: member(), reason: Some(given.into()) },
+            EventKind::StaticMemberReplaced { instance: given.into(), old: member(), new: other() },
+            EventKind::OffsetExpired {
+                partition: TopicPartition { topic: TopicName::from(given), partition: 0 },
+            },
+            EventKind::OffsetDeleted {
+                partition: TopicPartition { topic: TopicName::from(given), partition: 0 },
+            },
+            EventKind::GroupRemoved { cause: given.into() },
+        ];
+        let events = kinds.map(|kind| Event { group: GroupId::from(given), ..event(1, kind) });
+        let text = logged(&events);
+        // The round that is joined waits for its end to be told.
+        assert_eq!(text.lines().count(), events.len() - 1, "{text}");
+        assert!(!text.contains(['\u{1b}', '\r', '\u{2028}']), "{text}");
+        assert!(text.lines().all(|line| line.len() < 2500), "{text}");
+    }
+}
+
+#[test]
+fn a_rebalance_is_one_line() {
+    let mut events = round().to_vec();
+    // A round nobody saw begin (it began before a restart) has its line all the same.
+    events.push(event(6, EventKind::RebalanceCompleted { members: 1, took_ms: 7 }));
+    let text = logged(&events);
+    let text: String = text.split_inclusive('\n').filter(|line| !line.starts_with("DEBUG")).collect();
     assert_eq!(
         text,
         " INFO member fell silent group=g generation=4 member=m3 session_timeout_ms=6000\n \
