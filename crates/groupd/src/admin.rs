@@ -25,7 +25,7 @@ use crate::cli::{EXIT_USAGE, complain};
 use crate::settings::HostPort;
 use cluster::Cluster;
 use error::AdminError;
-use report::Report;
+use report::{Form, Report};
 
 /// Exit code where the server refused, what was named is not there, or the answer could not be printed.
 pub const EXIT_REFUSED: u8 = 1;
@@ -105,13 +105,14 @@ pub fn run(command: &AdminCommand) -> ExitCode {
         AdminCommand::Topics(args) => &args.target,
     };
     let mut cluster = Cluster::new(target.server.clone(), Duration::from_secs(target.timeout.into()));
+    let form = if target.json { Form::Json } else { Form::Tables };
     let outcome = match command {
-        AdminCommand::Groups(args) => groups::run(&args.command, &mut cluster),
-        AdminCommand::Offsets(args) => offsets::run(&args.command, &mut cluster),
-        AdminCommand::Topics(args) => topics::run(&args.command, &mut cluster),
+        AdminCommand::Groups(args) => groups::run(&args.command, &mut cluster, form),
+        AdminCommand::Offsets(args) => offsets::run(&args.command, &mut cluster, form),
+        AdminCommand::Topics(args) => topics::run(&args.command, &mut cluster, form),
     };
     match outcome {
-        Ok(report) => show(&report, target.json),
+        Ok(report) => show(&report),
         Err(error) => {
             complain(&error.to_string());
             ExitCode::from(match error {
@@ -126,8 +127,8 @@ pub fn run(command: &AdminCommand) -> ExitCode {
     }
 }
 
-fn show(report: &Report, json: bool) -> ExitCode {
-    let printed = report.print(json);
+fn show(report: &Report) -> ExitCode {
+    let printed = report.print();
     if let Err(error) = &printed {
         complain(&error.to_string());
     }

@@ -12,7 +12,7 @@ use super::codes;
 use super::describe::{Described, Member, described};
 use super::error::AdminError;
 use super::offsets::{self, Committed};
-use super::report::{self, Report};
+use super::report::{self, Form, Report};
 use crate::tables;
 
 #[derive(Debug, Subcommand)]
@@ -47,13 +47,13 @@ pub(super) enum GroupsCommand {
     },
 }
 
-pub(super) fn run(command: &GroupsCommand, cluster: &mut Cluster) -> Result<Report, AdminError> {
+pub(super) fn run(command: &GroupsCommand, cluster: &mut Cluster, form: Form) -> Result<Report, AdminError> {
     match command {
-        GroupsCommand::List { state } => list(cluster, state),
-        GroupsCommand::Describe { group } => describe(cluster, group),
-        GroupsCommand::Delete { group } => delete(cluster, group),
+        GroupsCommand::List { state } => list(cluster, form, state),
+        GroupsCommand::Describe { group } => describe(cluster, form, group),
+        GroupsCommand::Delete { group } => delete(cluster, form, group),
         GroupsCommand::Evict { group, member, all, reason } => {
-            evict(cluster, group, if *all { Who::All } else { Who::These(member) }, reason)
+            evict(cluster, form, group, if *all { Who::All } else { Who::These(member) }, reason)
         }
     }
 }
@@ -95,7 +95,7 @@ pub(super) fn listed(cluster: &mut Cluster, states: &[String]) -> Result<Vec<Lis
     Ok(groups)
 }
 
-fn list(cluster: &mut Cluster, states: &[String]) -> Result<Report, AdminError> {
+fn list(cluster: &mut Cluster, form: Form, states: &[String]) -> Result<Report, AdminError> {
     let groups = listed(cluster, states)?;
     let json = groups.iter().map(|group| {
         json!({
@@ -105,23 +105,24 @@ fn list(cluster: &mut Cluster, states: &[String]) -> Result<Report, AdminError> 
             "protocol_type": group.protocol_type,
         })
     });
-    let json = json.collect();
-    if groups.is_empty() {
-        return Ok(Report::new("no groups".into(), json));
-    }
-    let row = |group: Listed| [group.group, group.state, group.kind, group.protocol_type];
-    let text = tables::columns(["GROUP", "STATE", "TYPE", "PROTOCOL-TYPE"], groups.into_iter().map(row));
-    Ok(Report::new(text, json))
+    let row =
+        |group: &Listed| [&group.group, &group.state, &group.kind, &group.protocol_type].map(String::clone);
+    let text = || match groups.as_slice() {
+        [] => "no groups".into(),
+        groups => tables::columns(["GROUP", "STATE", "TYPE", "PROTOCOL-TYPE"], groups.iter().map(row)),
+    };
+    Ok(Report::new(form, text, || json.collect()))
 }
 
-fn describe(cluster: &mut Cluster, group: &str) -> Result<Report, AdminError> {
+fn describe(cluster: &mut Cluster, form: Form, group: &str) -> Result<Report, AdminError> {
     let Some(described) = described(cluster, group)? else {
         return Err(not_found(group));
     };
     let committed = offsets::committed(cluster, group)?;
     Ok(Report::new(
-        describe_text(group, &described, &committed),
-        describe_json(group, &described, &committed),
+        form,
+        || describe_text(group, &described, &committed),
+        || describe_json(group, &described, &committed),
     ))
 }
 
@@ -192,7 +193,7 @@ fn describe_json(group: &str, described: &Described, committed: &[Committed]) ->
     })
 }
 
-fn delete(cluster: &mut Cluster, groups: &[String]) -> Result<Report, AdminError> {
+fn delete(cluster: &mut Cluster, form: Form, groups: &[String]) -> Result<Report, AdminError> {
     let mut outcomes = Vec::new();
     for group in groups {
         let outcome = cluster.ask_coordinator(group, |connection| {
@@ -210,7 +211,7 @@ fn delete(cluster: &mut Cluster, groups: &[String]) -> Result<Report, AdminError
         };
         outcomes.push((json!({ "group": group, "deleted": outcome.is_ok() }), outcome));
     }
-    Ok(Report::of_each(outcomes))
+    Ok(Report::of_each(form, outcomes))
 }
 
 #[derive(Clone, Copy)]
@@ -219,7 +220,13 @@ enum Who<'a> {
     These(&'a [String]),
 }
 
-fn evict(cluster: &mut Cluster, group: &str, who: Who<'_>, reason: &str) -> Result<Report, AdminError> {
+fn evict(
+    cluster: &mut Cluster,
+    form: Form,
+    group: &str,
+    who: Who<'_>,
+    reason: &str,
+) -> Result<Report, AdminError> {
     let described = described(cluster, group)?.ok_or_else(|| not_found(group))?;
     let mut outcomes = Vec::new();
     let mut leaving = Vec::new();
@@ -248,7 +255,7 @@ fn evict(cluster: &mut Cluster, group: &str, who: Who<'_>, reason: &str) -> Resu
             outcomes.push((json!({ "member": name, "evicted": outcome.is_ok() }), outcome));
         }
     }
-    Ok(Report::of_each(outcomes))
+    Ok(Report::of_each(form, outcomes))
 }
 
 /// The code of each member, in their order.

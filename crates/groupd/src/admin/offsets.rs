@@ -18,12 +18,15 @@ use super::describe;
 use super::error::AdminError;
 use super::groups;
 use super::partitions::{Assignment, PartitionSet, Selection};
-use super::report::Report;
+use super::report::{Form, Report};
 use super::transfer;
 use crate::tables;
 
 /// Partitions in one commit: keeps a request small enough for any server's limits.
 const COMMIT_PARTITIONS: usize = 1000;
+
+/// What OffsetFetch tells of a partition without a committed offset.
+pub(super) const NO_OFFSET: i64 = -1;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum OffsetsCommand {
@@ -65,13 +68,13 @@ pub(super) enum OffsetsCommand {
     },
 }
 
-pub(super) fn run(command: &OffsetsCommand, cluster: &mut Cluster) -> Result<Report, AdminError> {
+pub(super) fn run(command: &OffsetsCommand, cluster: &mut Cluster, form: Form) -> Result<Report, AdminError> {
     match command {
-        OffsetsCommand::Get { group, only } => get(cluster, group, only),
-        OffsetsCommand::Set { group, offset, metadata } => set(cluster, group, offset, metadata),
-        OffsetsCommand::Delete { group, only } => delete(cluster, group, only),
+        OffsetsCommand::Get { group, only } => get(cluster, form, group, only),
+        OffsetsCommand::Set { group, offset, metadata } => set(cluster, form, group, offset, metadata),
+        OffsetsCommand::Delete { group, only } => delete(cluster, form, group, only),
         OffsetsCommand::Export { group } => transfer::export(cluster, group),
-        OffsetsCommand::Import { file, dry_run } => transfer::import(cluster, file, *dry_run),
+        OffsetsCommand::Import { file, dry_run } => transfer::import(cluster, form, file, *dry_run),
     }
 }
 
@@ -124,7 +127,8 @@ fn fetched(answer: &OffsetFetchResponse<'_>) -> (Vec<i16>, Vec<Committed>) {
     let mut add =
         |code: i16, topic: &str, partition: i32, offset: i64, leader_epoch: i32, note: Option<&str>| {
             codes.push(code);
-            if offset >= 0 {
+            // Kafka's mark of "nothing committed"; any other offset was committed by somebody, below 0 too.
+            if offset != NO_OFFSET {
                 let (topic, metadata) = (topic.to_owned(), note.unwrap_or_default().to_owned());
                 all.push(Committed { topic, partition, offset, leader_epoch, metadata });
             }
@@ -145,23 +149,24 @@ fn fetched(answer: &OffsetFetchResponse<'_>) -> (Vec<i16>, Vec<Committed>) {
     (codes, all)
 }
 
-fn get(cluster: &mut Cluster, group: &str, only: &[Selection]) -> Result<Report, AdminError> {
+fn get(cluster: &mut Cluster, form: Form, group: &str, only: &[Selection]) -> Result<Report, AdminError> {
     let mut all = committed(cluster, group)?;
     if all.is_empty() && describe::described(cluster, group)?.is_none() {
         return Err(groups::not_found(group));
     }
     let covered = |of: &Committed| only.iter().any(|one| one.covers(&of.topic, of.partition));
     all.retain(|of| only.is_empty() || covered(of));
-    let json = all.iter().map(Committed::json).collect();
-    if all.is_empty() {
-        return Ok(Report::new(format!("group {group} has committed nothing there"), json));
-    }
     let epoch = |epoch: i32| if epoch < 0 { String::new() } else { epoch.to_string() };
-    let row = |of: Committed| {
-        [of.topic, of.partition.to_string(), of.offset.to_string(), epoch(of.leader_epoch), of.metadata]
+    let row = |of: &Committed| {
+        let (topic, note) = (of.topic.clone(), of.metadata.clone());
+        [topic, of.partition.to_string(), of.offset.to_string(), epoch(of.leader_epoch), note]
     };
     let header = ["TOPIC", "PARTITION", "OFFSET", "LEADER-EPOCH", "METADATA"];
-    Ok(Report::new(tables::columns(header, all.into_iter().map(row)), json))
+    let text = || match all.as_slice() {
+        [] => format!("group {group} has committed nothing"),
+        all => tables::columns(header, all.iter().map(row)),
+    };
+    Ok(Report::new(form, text, || all.iter().map(Committed::json).collect()))
 }
 
 /// Refuses if `group` has members, and says who: their next commits would undo it.
@@ -223,6 +228,7 @@ fn commit_topic(of: &Committed) -> OffsetCommitRequestTopic<'_> {
 
 fn set(
     cluster: &mut Cluster,
+    form: Form,
     group: &str,
     offsets: &[Assignment],
     metadata: &str,
@@ -249,10 +255,10 @@ fn set(
         let done = format!("group {group}: {}:{} is at {}", of.topic, of.partition, of.offset);
         (of.json(), outcome.map(|()| done).map_err(|error| error.to_string()))
     });
-    Ok(Report::of_each(each.collect()))
+    Ok(Report::of_each(form, each.collect()))
 }
 
-fn delete(cluster: &mut Cluster, group: &str, only: &[Selection]) -> Result<Report, AdminError> {
+fn delete(cluster: &mut Cluster, form: Form, group: &str, only: &[Selection]) -> Result<Report, AdminError> {
     let all = committed(cluster, group)?;
     let mut outcomes = Vec::new();
     let mut chosen = PartitionSet::default();
@@ -273,7 +279,7 @@ fn delete(cluster: &mut Cluster, group: &str, only: &[Selection]) -> Result<Repo
         let done = format!("group {group}: {topic}:{partition} is forgotten");
         outcomes.push((json!({ "topic": topic, "partition": partition }), outcome.map(|()| done)));
     }
-    Ok(Report::of_each(outcomes))
+    Ok(Report::of_each(form, outcomes))
 }
 
 fn delete_chosen(

@@ -6,24 +6,36 @@ use serde_json::Value;
 
 use crate::cli;
 
+/// For whom the outcome is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    /// For people.
+    Tables,
+    /// For programs.
+    Json,
+}
+
 /// The outcome of a command that got its answers.
 #[derive(Debug, Default)]
 pub(super) struct Report {
-    /// For people.
+    /// For standard output.
     pub(super) text: String,
-    /// For programs; null where the text is for both.
-    pub(super) json: Value,
     /// What the server did not do: a sentence each.
     pub(super) refusals: Vec<String>,
 }
 
 impl Report {
-    pub(super) fn new(text: String, json: Value) -> Self {
-        Self { text, json, refusals: Vec::new() }
+    /// Where all is well. Only the form that is wanted is made: there may be many groups.
+    pub(super) fn new(form: Form, text: impl FnOnce() -> String, json: impl FnOnce() -> Value) -> Self {
+        let text = match form {
+            Form::Tables => text(),
+            Form::Json => pretty(&json()),
+        };
+        Self { text, refusals: Vec::new() }
     }
 
     /// One line about each thing that was asked for: what was done, or why not.
-    pub(super) fn of_each(outcomes: Vec<(Value, Result<String, String>)>) -> Self {
+    pub(super) fn of_each(form: Form, outcomes: Vec<(Value, Result<String, String>)>) -> Self {
         let mut report = Self::default();
         let mut done = Vec::new();
         let mut all = Vec::new();
@@ -37,8 +49,10 @@ impl Report {
             }
             all.push(json);
         }
-        report.text = done.join("\n");
-        report.json = Value::Array(all);
+        report.text = match form {
+            Form::Tables => done.join("\n"),
+            Form::Json => pretty(&Value::Array(all)),
+        };
         report
     }
 
@@ -47,14 +61,17 @@ impl Report {
     /// # Errors
     ///
     /// Those of [`cli::print`].
-    pub(super) fn print(&self, json: bool) -> io::Result<()> {
-        let text = if json && !self.json.is_null() { format!("{:#}", self.json) } else { self.text.clone() };
-        let printed = if text.is_empty() { Ok(()) } else { cli::print(&text) };
+    pub(super) fn print(&self) -> io::Result<()> {
+        let printed = if self.text.is_empty() { Ok(()) } else { cli::print(&self.text) };
         for refusal in &self.refusals {
             cli::complain(refusal);
         }
         printed
     }
+}
+
+fn pretty(json: &Value) -> String {
+    format!("{json:#}")
 }
 
 /// `1 member`, `2 members`.

@@ -6,9 +6,9 @@ use kafka_wire::create_topics::{CreatableTopic, CreateTopicsRequest};
 use kafka_wire::delete_topics::{DeleteTopicState, DeleteTopicsRequest};
 use serde_json::json;
 
-use super::cluster::Cluster;
+use super::cluster::{Cluster, Topic};
 use super::error::AdminError;
-use super::report::Report;
+use super::report::{Form, Report};
 use crate::settings::TopicSetting;
 use crate::tables;
 
@@ -36,15 +36,15 @@ pub(super) enum TopicsCommand {
     },
 }
 
-pub(super) fn run(command: &TopicsCommand, cluster: &mut Cluster) -> Result<Report, AdminError> {
+pub(super) fn run(command: &TopicsCommand, cluster: &mut Cluster, form: Form) -> Result<Report, AdminError> {
     match command {
-        TopicsCommand::List { internal } => list(cluster, *internal),
-        TopicsCommand::Create { topic } => create(cluster, topic),
-        TopicsCommand::Delete { topic } => delete(cluster, topic),
+        TopicsCommand::List { internal } => list(cluster, form, *internal),
+        TopicsCommand::Create { topic } => create(cluster, form, topic),
+        TopicsCommand::Delete { topic } => delete(cluster, form, topic),
     }
 }
 
-fn list(cluster: &mut Cluster, internal: bool) -> Result<Report, AdminError> {
+fn list(cluster: &mut Cluster, form: Form, internal: bool) -> Result<Report, AdminError> {
     let mut topics = cluster.topics()?;
     topics.retain(|topic| internal || !topic.internal);
     topics.sort_by(|left, right| left.name.cmp(&right.name));
@@ -54,12 +54,12 @@ fn list(cluster: &mut Cluster, internal: bool) -> Result<Report, AdminError> {
     let json = topics.iter().map(|topic| {
         json!({ "topic": topic.name, "partitions": topic.partitions, "id": hex(topic.id), "internal": topic.internal })
     });
-    let json = json.collect();
-    if topics.is_empty() {
-        return Ok(Report::new("no topics".into(), json));
-    }
-    let rows = topics.into_iter().map(|topic| [topic.name, topic.partitions.to_string(), hex(topic.id)]);
-    Ok(Report::new(tables::columns(["TOPIC", "PARTITIONS", "ID"], rows), json))
+    let row = |topic: &Topic| [topic.name.clone(), topic.partitions.to_string(), hex(topic.id)];
+    let text = || match topics.as_slice() {
+        [] => "no topics".into(),
+        topics => tables::columns(["TOPIC", "PARTITIONS", "ID"], topics.iter().map(row)),
+    };
+    Ok(Report::new(form, text, || json.collect()))
 }
 
 /// A topic id as hexadecimal digits; empty if there is none.
@@ -67,7 +67,7 @@ fn hex(id: [u8; 16]) -> String {
     if id == [0; 16] { String::new() } else { format!("{:032x}", u128::from_be_bytes(id)) }
 }
 
-fn create(cluster: &mut Cluster, topics: &[TopicSetting]) -> Result<Report, AdminError> {
+fn create(cluster: &mut Cluster, form: Form, topics: &[TopicSetting]) -> Result<Report, AdminError> {
     let mut outcomes = Vec::new();
     for topic in topics {
         let outcome = cluster.ask_controller(|connection| {
@@ -91,10 +91,10 @@ fn create(cluster: &mut Cluster, topics: &[TopicSetting]) -> Result<Report, Admi
         let done = format!("topic {} is created, partitions: {}", topic.name, topic.partitions);
         outcomes.push((json, outcome.map(|()| done)));
     }
-    Ok(Report::of_each(outcomes))
+    Ok(Report::of_each(form, outcomes))
 }
 
-fn delete(cluster: &mut Cluster, topics: &[String]) -> Result<Report, AdminError> {
+fn delete(cluster: &mut Cluster, form: Form, topics: &[String]) -> Result<Report, AdminError> {
     let mut outcomes = Vec::new();
     for topic in topics {
         let outcome = cluster.ask_controller(|connection| {
@@ -114,7 +114,7 @@ fn delete(cluster: &mut Cluster, topics: &[String]) -> Result<Report, AdminError
         let json = json!({ "topic": topic, "deleted": outcome.is_ok() });
         outcomes.push((json, outcome.map(|()| format!("topic {topic} is deleted"))));
     }
-    Ok(Report::of_each(outcomes))
+    Ok(Report::of_each(form, outcomes))
 }
 
 /// A refusal is about one topic, and the others go on; anything else ends the command.

@@ -13,7 +13,7 @@ use super::describe;
 use super::error::AdminError;
 use super::groups;
 use super::offsets::{self, Committed};
-use super::report::{Report, count};
+use super::report::{Form, Report, count};
 
 /// The longest line, bytes: names, numbers and a note are far below.
 const MAX_LINE: u64 = 1 << 20;
@@ -55,11 +55,17 @@ pub(super) fn export(cluster: &mut Cluster, only: &[String]) -> Result<Report, A
             lines.push(serde_json::to_string(&line).expect("invariant: text and numbers are JSON"));
         }
     }
-    Ok(Report::new(lines.join("\n"), serde_json::Value::Null))
+    // JSON in either form.
+    Ok(Report { text: lines.join("\n"), refusals: Vec::new() })
 }
 
 /// Checks all of the file and all of its groups before it commits anything.
-pub(super) fn import(cluster: &mut Cluster, file: &Path, dry_run: bool) -> Result<Report, AdminError> {
+pub(super) fn import(
+    cluster: &mut Cluster,
+    form: Form,
+    file: &Path,
+    dry_run: bool,
+) -> Result<Report, AdminError> {
     let shown = file.display();
     let unreadable = |error: std::io::Error| AdminError::Usage(format!("{shown} cannot be read: {error}"));
     let groups = if file == Path::new("-") {
@@ -92,7 +98,7 @@ pub(super) fn import(cluster: &mut Cluster, file: &Path, dry_run: bool) -> Resul
         };
         outcomes.push((json, outcome));
     }
-    Ok(Report::of_each(outcomes))
+    Ok(Report::of_each(form, outcomes))
 }
 
 type ByGroup = BTreeMap<String, Vec<Committed>>;
@@ -133,8 +139,11 @@ fn check(line: &Line, count: usize) -> Result<(), String> {
     if line.group.is_empty() || line.topic.is_empty() {
         return Err("a group and a topic have names".into());
     }
-    if line.partition < 0 || line.offset < 0 {
-        return Err("partitions and offsets are whole numbers from 0".into());
+    if line.partition < 0 {
+        return Err("partitions are whole numbers from 0".into());
+    }
+    if line.offset == offsets::NO_OFFSET {
+        return Err("an offset of -1 means that none is committed".into());
     }
     if count > MAX_OFFSETS {
         return Err(format!("more than {MAX_OFFSETS} offsets; do it in parts"));
@@ -179,7 +188,7 @@ mod tests {
         assert!(fault(&format!("{good}{{}}\n")).starts_with("2: missing field"));
         assert!(fault(&format!("{good}nonsense")).starts_with("2: "));
         assert!(
-            fault(&good.replace("\"offset\":1", "\"offset\":-1")).starts_with("1: partitions and offsets")
+            fault(&good.replace("\"offset\":1", "\"offset\":-1")).starts_with("1: an offset of -1 means")
         );
         assert!(fault(&good.replace("\"g\"", "\"\"")).starts_with("1: a group and a topic"));
         assert!(fault(&good.replace("offset", "ofset")).starts_with("1: unknown field"));

@@ -8,14 +8,16 @@ use kafka_wire::consumer_group_describe as newer;
 use kafka_wire::describe_groups::{DescribedGroup, DescribedGroupMember};
 use kafka_wire::find_coordinator::Coordinator;
 use kafka_wire::leave_group::MemberResponse;
+use kafka_wire::list_groups::ListedGroup;
+use kafka_wire::metadata::MetadataResponseBroker;
 use kafka_wire::offset_fetch::{
     OffsetFetchResponsePartition, OffsetFetchResponsePartitions, OffsetFetchResponseTopic,
     OffsetFetchResponseTopics,
 };
 use kafka_wire::{
     ApiKey, ApiVersion, ApiVersionsResponse, ConsumerGroupDescribeResponse, DescribeGroupsResponse,
-    FindCoordinatorResponse, LeaveGroupRequest, LeaveGroupResponse, Message, OffsetFetchResponse,
-    RequestHeader, ResponseHeader,
+    FindCoordinatorResponse, LeaveGroupRequest, LeaveGroupResponse, ListGroupsResponse, Message,
+    MetadataResponse, OffsetFetchResponse, RequestHeader, ResponseHeader,
 };
 
 use super::groupd;
@@ -198,6 +200,62 @@ fn a_coordinator_that_moves_or_loads_is_asked_again() {
     groupd(&server.address, "offsets get g t:1").expect(0);
     let finds = server.asked.try_iter().filter(|(api, _)| *api == ApiKey::FindCoordinator);
     assert_eq!(finds.count(), 4);
+}
+
+fn offsets_of(version: i16, partitions: Vec<OffsetFetchResponsePartitions<'_>>) -> Vec<u8> {
+    let topics = vec![OffsetFetchResponseTopics { name: "t", partitions, ..Default::default() }];
+    let group = kafka_wire::offset_fetch::OffsetFetchResponseGroup { group_id: "g", topics, error_code: 0 };
+    encode(version, &OffsetFetchResponse { groups: vec![group], ..Default::default() })
+}
+
+#[test]
+fn offsets_below_zero_are_shown_and_only_minus_one_is_none() {
+    let server = scripted(NEW, |own, api, version, _| match api {
+        ApiKey::FindCoordinator => Some(coordinator(own, version, 0)),
+        ApiKey::OffsetFetch => {
+            let offsets = [0, -1, -2, i64::MIN, i64::MAX];
+            let partition = |(at, committed_offset)| OffsetFetchResponsePartitions {
+                partition_index: at,
+                committed_offset,
+                ..Default::default()
+            };
+            Some(offsets_of(version, (0..).zip(offsets).map(partition).collect()))
+        }
+        other => panic!("{other:?}"),
+    });
+    let shown = groupd(&server.address, "offsets get g --json").expect(0).json();
+    let offsets: Vec<_> = shown.as_array().expect("an array").iter().map(|of| &of["offset"]).collect();
+    assert_eq!(offsets, [0, -2, i64::MIN, i64::MAX]);
+    assert_eq!(groupd(&server.address, "offsets export g").expect(0).out.lines().count(), 4);
+}
+
+#[test]
+fn many_groups_of_long_names_are_listed() {
+    const OFFER: Offer = &[(ApiKey::Metadata, 0, 12), (ApiKey::ListGroups, 0, 5)];
+    const GROUPS: usize = 14_000;
+    let server = scripted(OFFER, |own, api, version, _| {
+        let (host, port) = own.rsplit_once(':').expect("host and port");
+        let port = port.parse().expect("a number");
+        match api {
+            ApiKey::Metadata => {
+                let brokers = vec![MetadataResponseBroker { host, port, ..Default::default() }];
+                Some(encode(version, &MetadataResponse { brokers, ..Default::default() }))
+            }
+            ApiKey::ListGroups => {
+                let names: Vec<_> = (0..GROUPS).map(|at| format!("{at:05}{}", "g".repeat(1000))).collect();
+                let group = |name| ListedGroup { group_id: name, ..Default::default() };
+                let groups = names.iter().map(|name| group(name)).collect();
+                Some(encode(version, &ListGroupsResponse { groups, ..Default::default() }))
+            }
+            other => panic!("{other:?}"),
+        }
+    });
+    let table = groupd(&server.address, "groups list").expect(0).out;
+    assert_eq!(table.lines().count(), GROUPS + 1);
+    assert!(table.lines().all(|line| line.chars().count() < 200));
+    let all = groupd(&server.address, "groups list --json").expect(0).json();
+    let name = all[GROUPS - 1]["group"].as_str().expect("text");
+    assert!(name.len() == 1005 && name.starts_with("13999g"), "{name}");
 }
 
 #[test]
