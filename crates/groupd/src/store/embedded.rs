@@ -7,7 +7,8 @@
 //! commit costs does not depend on how much is kept.
 //!
 //! ```text
-//! groupd.redb    rows, open transactions, epochs, format, `folded`: the last generation folded
+//! groupd.redb    rows, open transactions, epochs, format, `folded`: the last generation folded,
+//!                `begun`: the last one begun, which must be there
 //! groupd.log.0   generation g      every generation above `folded` is replayed at the start:
 //! groupd.log.1   generation g + 1  the higher is active, the lower (if above `folded`) is being folded
 //! ```
@@ -168,6 +169,7 @@ impl EmbeddedStore {
     fn switch(&mut self, free: Arc<LogFile>) -> Result<(), StoreFailure> {
         free.shrink(self.log_bound())?;
         let next = Tail::start(free, self.id, self.active.generation() + 1)?;
+        tables::write_begun(&self.database, next.generation())?;
         let full = Arc::new(std::mem::replace(&mut self.active, next));
         self.fold(full)
     }

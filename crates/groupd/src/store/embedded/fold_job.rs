@@ -13,7 +13,7 @@ use std::thread::JoinHandle;
 use coordinator::ids::OffsetsPartition;
 use redb::{Database, ReadableTable, Table, WriteTransaction};
 
-use super::tables::{EPOCHS, Meta, OPEN, ROWS, io_failure, redb_failure, write_progress};
+use super::tables::{EPOCHS, OPEN, ROWS, io_failure, redb_failure, write_progress};
 use super::tail::Tail;
 use super::{EmbeddedSettings, Epochs, FoldingThread};
 use crate::store::StoreFailure;
@@ -211,8 +211,7 @@ impl Folder {
         for (partition, epoch) in &self.epochs {
             epochs.insert(partition.0, epoch.0).map_err(redb_failure)?;
         }
-        let folded = self.tail.generation();
-        write_progress(write, &Meta { store: 0, folded, row_bytes: self.row_bytes })
+        write_progress(write, self.tail.generation(), self.row_bytes)
     }
 }
 

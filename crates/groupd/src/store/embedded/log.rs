@@ -45,6 +45,27 @@ pub(super) struct Header {
     pub(super) generation: u64,
 }
 
+impl Header {
+    /// What a file's first sector says; none if it is no header, or the file is shorter.
+    pub(super) fn read(sector: &[u8]) -> Result<Option<Self>, StoreFailure> {
+        if sector.len() < sector_bytes() || !sector.starts_with(MAGIC) {
+            return Ok(None);
+        }
+        let mut reader = Reader(&sector[MAGIC.len()..]);
+        let version = u32::from_le_bytes(reader.array()?);
+        let store = u64::from_le_bytes(reader.array()?);
+        let generation = u64::from_le_bytes(reader.array()?);
+        let checksum = u32::from_le_bytes(reader.array()?);
+        if crc32c::crc32c(&sector[..28]) != checksum {
+            return Ok(None);
+        }
+        if version > FORMAT_VERSION {
+            return Err(StoreFailure::Newer(format!("a log has format version {version}")));
+        }
+        Ok(Some(Self { store, generation }))
+    }
+}
+
 /// An entry found in a log.
 #[derive(Debug)]
 pub(super) struct Entry {
@@ -115,27 +136,23 @@ impl LogFile {
         Ok(bytes)
     }
 
-    /// What the first sector says; none if it is no header.
-    pub(super) fn header(&self) -> Result<Option<Header>, StoreFailure> {
-        if self.length() < SECTOR {
-            return Ok(None);
+    /// What it begins with: a sector, or all of a shorter file.
+    pub(super) fn first_sector(&self) -> Result<Vec<u8>, StoreFailure> {
+        self.read(0, usize::try_from(self.length().min(SECTOR)).expect("invariant: at most a sector"))
+    }
+
+    /// Whether nothing was ever written to it: no byte is there, or all are 0.
+    pub(super) fn is_blank(&self) -> Result<bool, StoreFailure> {
+        let mut at = 0;
+        while at < self.length() {
+            let piece =
+                usize::try_from((self.length() - at).min(PIECE)).expect("invariant: bounded by a piece");
+            if self.read(at, piece)?.iter().any(|&byte| byte != 0) {
+                return Ok(false);
+            }
+            at += piece as u64;
         }
-        let sector = self.read(0, sector_bytes())?;
-        let mut reader = Reader(&sector);
-        if reader.array::<8>()? != *MAGIC {
-            return Ok(None);
-        }
-        let version = u32::from_le_bytes(reader.array()?);
-        let store = u64::from_le_bytes(reader.array()?);
-        let generation = u64::from_le_bytes(reader.array()?);
-        let checksum = u32::from_le_bytes(reader.array()?);
-        if crc32c::crc32c(&sector[..28]) != checksum {
-            return Ok(None);
-        }
-        if version > FORMAT_VERSION {
-            return Err(StoreFailure::Newer(format!("a log has format version {version}")));
-        }
-        Ok(Some(Header { store, generation }))
+        Ok(true)
     }
 
     /// Gives space back that a log will hardly need: its file is no longer than twice the `bound` of its bytes.

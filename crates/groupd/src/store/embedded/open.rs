@@ -1,7 +1,7 @@
 //! Opens a store: takes the directory, finds what is there, refuses what it does not understand.
 
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -24,28 +24,30 @@ pub const LOCK_FILE: &str = "groupd.lock";
 /// The generation of the first log while a store is being made: nothing was acknowledged yet, so what a crash left
 /// of the rows is thrown away. (redb does not make its file in one step.)
 const MAKING: u64 = 0;
+/// What a file of redb begins with: part of its file format.
+const ROWS_MAGIC: &[u8] = b"redb\x1a\x0a\xa9\x0d\x0a";
 
 /// Why a directory could not be opened as a store. Nothing in it was changed.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// The directory is not there and cannot be made.
-    #[error("cannot create the data directory {}: {source}; name another with --data-dir", path.display())]
+    #[error("cannot create the data directory {}: {cause}; name another with --data-dir", path.display())]
     Create {
         /// Which.
         path: PathBuf,
-        /// Why.
-        source: io::Error,
+        /// Why. Not a source: the message says it already.
+        cause: io::Error,
     },
     /// A file in it cannot be opened for reading and writing.
     #[error(
-        "cannot open {} for reading and writing: {source}; \
+        "cannot open {} for reading and writing: {cause}; \
          give this user the right to, or name another directory with --data-dir", path.display()
     )]
     Access {
         /// Which.
         path: PathBuf,
-        /// Why.
-        source: io::Error,
+        /// Why. Not a source: the message says it already.
+        cause: io::Error,
     },
     /// Another process has it open.
     #[error(
@@ -72,35 +74,94 @@ impl EmbeddedStore {
     /// # Errors
     /// [`OpenError`]: says what to do.
     pub fn open_directory(path: &Path, settings: EmbeddedSettings, seed: u64) -> Result<Self, OpenError> {
-        std::fs::create_dir_all(path)
-            .map_err(|source| OpenError::Create { path: path.to_owned(), source })?;
-        let lock = open_file(&path.join(LOCK_FILE))?;
-        match lock.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Err(OpenError::InUse { path: path.to_owned() }),
-            Err(TryLockError::Error(source)) => {
-                return Err(OpenError::Access { path: path.join(LOCK_FILE), source });
-            }
-        }
-        let [rows, first, second] = FILES.map(|name| open_backend(&path.join(name)));
+        std::fs::create_dir_all(path).map_err(|cause| OpenError::Create { path: path.to_owned(), cause })?;
+        look_before_making(path)?;
+        let lock = open_locked(path, LOCK_FILE)?;
+        let [rows, first, second] = FILES.map(|name| open_backend(path, name));
         let logs = [first?, second?];
         let files = StoreFiles { rows: rows?, logs, lock: Some(lock) };
         // The names must be as durable as what will be in the files.
-        sync_directory(path).map_err(|source| OpenError::Access { path: path.to_owned(), source })?;
+        sync_directory(path).map_err(|cause| OpenError::Access { path: path.to_owned(), cause })?;
         Self::open(files, settings, seed)
             .map_err(|failure| OpenError::Store { path: path.to_owned(), failure })
     }
 }
 
-fn open_file(path: &Path) -> Result<File, OpenError> {
-    let options = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path);
-    options.map_err(|source| OpenError::Access { path: path.to_owned(), source })
+/// Opens or makes a file, and keeps others out of it for as long as it is open.
+fn open_locked(directory: &Path, name: &str) -> Result<File, OpenError> {
+    let path = directory.join(name);
+    let opened = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
+    let locked = opened.map_err(TryLockError::Error).and_then(|file| file.try_lock().map(|()| file));
+    locked.map_err(|error| match error {
+        TryLockError::WouldBlock => OpenError::InUse { path: directory.to_owned() },
+        TryLockError::Error(cause) => OpenError::Access { path, cause },
+    })
 }
 
-fn open_backend(path: &Path) -> Result<Arc<dyn StorageBackend>, OpenError> {
-    let backend = FileBackend::new(open_file(path)?)
-        .map_err(|error| OpenError::Store { path: path.to_owned(), failure: redb_failure(error) })?;
+/// A file of the store. It is locked itself too: the lock file may have been removed beneath a server.
+fn open_backend(directory: &Path, name: &str) -> Result<Arc<dyn StorageBackend>, OpenError> {
+    let backend = FileBackend::new(open_locked(directory, name)?)
+        .map_err(|error| OpenError::Store { path: directory.to_owned(), failure: redb_failure(error) })?;
     Ok(Arc::new(backend))
+}
+
+/// Refuses files that are no store's before anything is made beside them.
+fn look_before_making(directory: &Path) -> Result<(), OpenError> {
+    let mut sectors = [const { Vec::new() }; 3];
+    for (name, sector) in FILES.iter().zip(&mut sectors) {
+        let path = directory.join(name);
+        let read = match File::open(&path) {
+            Ok(file) => file.take(SECTOR).read_to_end(sector),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(0),
+            Err(error) => Err(error),
+        };
+        read.map_err(|cause| OpenError::Access { path, cause })?;
+    }
+    let [rows, first, second] = &sectors;
+    recognize(rows, [first, second])
+        .map(drop)
+        .map_err(|failure| OpenError::Store { path: directory.to_owned(), failure })
+}
+
+/// What the first sectors of three files say of them together.
+#[derive(Clone, Copy, Debug)]
+enum Found {
+    /// No store, and nothing else, as far as the first sectors tell.
+    Nothing,
+    /// A store whose making was cut short, of this id.
+    Making(u64),
+    /// A store, with what its logs say.
+    Store([Option<Header>; 2]),
+}
+
+/// Tells from the first sectors of three files (all of a shorter one) what they are; refuses what is no store.
+fn recognize(rows: &[u8], logs: [&[u8]; 2]) -> Result<Found, StoreFailure> {
+    let headers = [Header::read(logs[0])?, Header::read(logs[1])?];
+    if let Some(Header { store, generation: MAKING }) = headers[0] {
+        return Ok(Found::Making(store));
+    }
+    if !rows.is_empty() {
+        if rows.starts_with(ROWS_MAGIC) {
+            return Ok(Found::Store(headers));
+        }
+        return Err(StoreFailure::Damaged(format!("{} is foreign, or has lost its beginning", FILES[0])));
+    }
+    if headers != [None; 2] {
+        let what = format!("{} is empty or gone, but its logs are there", FILES[0]);
+        return Err(StoreFailure::Damaged(what));
+    }
+    match logs.iter().position(|sector| sector.iter().any(|&byte| byte != 0)) {
+        Some(log) => Err(foreign_log(log)),
+        None => Ok(Found::Nothing),
+    }
+}
+
+fn foreign_log(log: usize) -> StoreFailure {
+    StoreFailure::Damaged(format!(
+        "{} is foreign, or has lost its header, and {} is not there",
+        FILES[log + 1],
+        FILES[0]
+    ))
 }
 
 #[cfg(unix)]
@@ -124,30 +185,62 @@ pub(super) fn open(
         Arc::new(LogFile::new(first, settings.log_growth)?),
         Arc::new(LogFile::new(second, settings.log_growth)?),
     ];
-    let headers = [logs[0].header()?, logs[1].header()?];
-    let is_empty = files.rows.len().map_err(io_failure)? == 0;
-    if (is_empty && headers == [None; 2]) || headers[0].is_some_and(|header| header.generation == MAKING) {
-        logs[0].start(seed, MAKING)?;
-        files.rows.set_len(0).map_err(io_failure)?;
-        let database = open_rows(files.rows, &settings)?;
-        let meta = tables::create(&database, seed)?;
-        let active = Tail::start(Arc::clone(&logs[0]), seed, 1)?;
-        let [_, free] = logs;
-        return Ok(assemble(database, settings, &meta, Epochs::default(), (active, free), files.lock));
-    }
-    if is_empty {
-        let what = format!("{} is empty or gone, but its logs are there", FILES[0]);
-        return Err(StoreFailure::Damaged(what));
-    }
+    let rows = LogFile::new(Arc::clone(&files.rows), settings.log_growth)?.first_sector()?;
+    let found = recognize(&rows, [&logs[0].first_sector()?, &logs[1].first_sector()?])?;
+    let headers = match found {
+        Found::Store(headers) => headers,
+        Found::Nothing | Found::Making(_) => {
+            refuse_to_write_over(&logs, found)?;
+            return make(files.rows, logs, settings, seed, files.lock);
+        }
+    };
     let database = open_rows(files.rows, &settings)?;
     let meta = tables::read_meta(&database)?;
     let mut epochs = tables::read_epochs(&database)?;
     let (active, full, free) = replay(logs, headers, &meta, &mut epochs)?;
+    if active.generation() > meta.begun {
+        tables::write_begun(&database, active.generation())?;
+    }
     let mut store = assemble(database, settings, &meta, epochs, (active, free), files.lock);
     if let Some(full) = full {
         store.fold(Arc::new(full))?;
     }
     Ok(store)
+}
+
+/// Refuses to make a store where the logs hold something.
+fn refuse_to_write_over(logs: &[Arc<LogFile>; 2], found: Found) -> Result<(), StoreFailure> {
+    for (index, log) in logs.iter().enumerate() {
+        match found {
+            Found::Nothing if !log.is_blank()? => return Err(foreign_log(index)),
+            // Nothing is written to a log before the making is over: its first header is an old one come back.
+            Found::Making(store)
+                if log.any_entry(SECTOR, store, |generation| generation > MAKING, None)? =>
+            {
+                return Err(StoreFailure::Damaged("a log has lost its header".to_owned()));
+            }
+            Found::Nothing | Found::Making(_) | Found::Store(_) => {}
+        }
+    }
+    Ok(())
+}
+
+/// Makes a store. Each step is durable before the next, and until the last a crash leaves what is made anew.
+fn make(
+    rows: Arc<dyn StorageBackend>,
+    logs: [Arc<LogFile>; 2],
+    settings: EmbeddedSettings,
+    seed: u64,
+    lock: Option<File>,
+) -> Result<EmbeddedStore, StoreFailure> {
+    logs[0].start(seed, MAKING)?;
+    rows.set_len(0).map_err(io_failure)?;
+    let database = open_rows(rows, &settings)?;
+    let meta = tables::create(&database, seed)?;
+    let active = Tail::start(Arc::clone(&logs[0]), seed, 1)?;
+    tables::write_begun(&database, active.generation())?;
+    let [_, free] = logs;
+    Ok(assemble(database, settings, &meta, Epochs::default(), (active, free), lock))
 }
 
 fn open_rows(rows: Arc<dyn StorageBackend>, settings: &EmbeddedSettings) -> Result<Database, StoreFailure> {
@@ -194,6 +287,10 @@ fn replay(
     live.sort_by_key(|(generation, _)| *generation);
     let generations: Vec<u64> = live.iter().map(|(generation, _)| *generation).collect();
     let first = meta.folded + 1;
+    if generations.last().is_none_or(|&newest| newest < meta.begun) && meta.begun > 0 {
+        let what = format!("the log of generation {} is gone, or has lost its header", meta.begun);
+        return Err(StoreFailure::Damaged(what));
+    }
     if generations.is_empty() && meta.folded == 0 {
         // Making the store was cut short within the header of its first generation.
         let active = Tail::start(Arc::clone(&logs[0]), meta.store, first)?;

@@ -22,6 +22,7 @@ const FORMAT: &str = "format";
 const STORE: &str = "store";
 const FOLDED: &str = "folded";
 const ROW_BYTES: &str = "row_bytes";
+const BEGUN: &str = "begun";
 
 /// What the store knows of itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +31,8 @@ pub(super) struct Meta {
     pub(super) store: u64,
     /// The last generation of a log that is folded; 0: none.
     pub(super) folded: u64,
+    /// The last generation of a log that may hold what was acknowledged: it must be there, or a later one.
+    pub(super) begun: u64,
     /// Bytes of keys and rows.
     pub(super) row_bytes: u64,
 }
@@ -80,12 +83,14 @@ pub(super) fn read_meta(database: &Database) -> Result<Meta, StoreFailure> {
     if format > u64::from(FORMAT_VERSION) {
         return Err(StoreFailure::Newer(format!("the rows have format version {format}")));
     }
-    Ok(Meta { store: needed(STORE)?, folded: needed(FOLDED)?, row_bytes: needed(ROW_BYTES)? })
+    // A store of before it was kept does not say; then 0 asks for nothing.
+    let begun = number(BEGUN)?.unwrap_or(0);
+    Ok(Meta { store: needed(STORE)?, folded: needed(FOLDED)?, begun, row_bytes: needed(ROW_BYTES)? })
 }
 
 /// Makes all tables of a new store.
 pub(super) fn create(database: &Database, store: u64) -> Result<Meta, StoreFailure> {
-    let meta = Meta { store, folded: 0, row_bytes: 0 };
+    let meta = Meta { store, folded: 0, begun: 0, row_bytes: 0 };
     let mut write = database.begin_write().map_err(redb_failure)?;
     write.set_quick_repair(true);
     write.open_table(ROWS).map_err(redb_failure)?;
@@ -96,16 +101,32 @@ pub(super) fn create(database: &Database, store: u64) -> Result<Meta, StoreFailu
         table.insert(FORMAT, u64::from(FORMAT_VERSION)).map_err(redb_failure)?;
         table.insert(STORE, store).map_err(redb_failure)?;
     }
-    write_progress(&write, &meta)?;
+    write_progress(&write, meta.folded, meta.row_bytes)?;
     write.commit().map_err(redb_failure)?;
     Ok(meta)
 }
 
+/// Says durably that the log of `generation` has begun. Written after its header and before its first entry, so
+/// that a log that is gone is missed.
+pub(super) fn write_begun(database: &Database, generation: u64) -> Result<(), StoreFailure> {
+    let mut write = database.begin_write().map_err(redb_failure)?;
+    write.set_quick_repair(true);
+    {
+        let mut table = write.open_table(META).map_err(redb_failure)?;
+        table.insert(BEGUN, generation).map_err(redb_failure)?;
+    }
+    write.commit().map_err(redb_failure)
+}
+
 /// Writes how far folding is.
-pub(super) fn write_progress(write: &redb::WriteTransaction, meta: &Meta) -> Result<(), StoreFailure> {
+pub(super) fn write_progress(
+    write: &redb::WriteTransaction,
+    folded: u64,
+    row_bytes: u64,
+) -> Result<(), StoreFailure> {
     let mut table = write.open_table(META).map_err(redb_failure)?;
-    table.insert(FOLDED, meta.folded).map_err(redb_failure)?;
-    table.insert(ROW_BYTES, meta.row_bytes).map_err(redb_failure)?;
+    table.insert(FOLDED, folded).map_err(redb_failure)?;
+    table.insert(ROW_BYTES, row_bytes).map_err(redb_failure)?;
     Ok(())
 }
 
@@ -126,6 +147,10 @@ pub(super) fn read_epochs(database: &Database) -> Result<Epochs, StoreFailure> {
 pub(super) fn io_failure(error: io::Error) -> StoreFailure {
     match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => StoreFailure::DiskFull,
+        // The disk did well: what it holds is not what was written.
+        io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof => {
+            StoreFailure::Damaged(format!("a file is foreign, or part of it is lost ({error})"))
+        }
         _ => StoreFailure::Io(error.to_string()),
     }
 }

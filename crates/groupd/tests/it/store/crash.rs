@@ -236,7 +236,7 @@ fn damage_to_an_acknowledged_entry_is_never_taken_for_a_torn_end() {
 }
 
 #[test]
-fn files_that_are_not_ours_are_refused_and_left_alone() {
+fn files_that_are_lost_or_not_ours_are_refused_and_left_alone() {
     let (disk, _) = lived_in(20);
     let garbage = vec![0x55; 8192];
     for file in 0..2 {
@@ -250,6 +250,19 @@ fn files_that_are_not_ours_are_refused_and_left_alone() {
     rows_gone.set_contents(0, &[]);
     assert!(matches!(open(&rows_gone), Err(StoreFailure::Damaged(what)) if what.contains("groupd.redb")));
     assert!(rows_gone.contents(0).is_empty());
+    // The active log and, while it is folded, the full one: neither may be missing.
+    for commits in 1..40 {
+        let (disk, _) = lived_in(commits);
+        let logs = [disk.contents(1), disk.contents(2)];
+        let generation =
+            |log: &Vec<u8>| log.get(20..28).map_or(0, |bytes| u64::from_le_bytes(bytes.try_into().unwrap()));
+        let active = usize::from(generation(&logs[1]) > generation(&logs[0]));
+        for contents in [Vec::new(), vec![0; logs[active].len()], garbage.clone()] {
+            disk.set_contents(active + 1, &contents);
+            let failure = open(&disk).map(drop);
+            assert!(matches!(&failure, Err(StoreFailure::Damaged(_))), "{commits} commits: {failure:?}");
+        }
+    }
     let logs_gone = disk.after_kill();
     logs_gone.set_contents(1, &[]);
     logs_gone.set_contents(2, &[]);

@@ -1,5 +1,6 @@
 //! The embedded store in a real directory: restarts, and every way a directory can be wrong.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use coordinator::ids::OffsetsPartition;
@@ -63,14 +64,108 @@ fn a_file_in_the_way_is_named() {
     }
 }
 
+/// Opening is refused with these words, and what is in the directory stays as it is, byte for byte.
+fn assert_refused(directory: &Path, words: &str, context: &str) {
+    let contents = || {
+        let files = std::fs::read_dir(directory).unwrap().map(|file| file.unwrap().path());
+        files.map(|path| (path.clone(), std::fs::read(path).unwrap())).collect::<BTreeMap<_, _>>()
+    };
+    let before = contents();
+    let refused = open(directory).map(drop).unwrap_err().to_string();
+    assert!(refused.contains("cannot use the data directory"), "{context}: {refused}");
+    assert!(refused.contains(words), "{context}: {refused}");
+    assert!(refused.contains("restore it from a backup, or move it away"), "{context}: {refused}");
+    assert!(contents() == before, "{context}: the directory was changed");
+}
+
 #[test]
-fn a_foreign_file_is_refused_and_kept() {
+fn foreign_files_are_refused_before_anything_is_made() {
+    let random: Vec<u8> = (0..20_000_u32).map(|at| (at * 31 % 251) as u8 + 1).collect();
+    for (name, contents) in [
+        (FILES[0], b"not a database at all".as_slice()),
+        (FILES[0], &random),
+        (FILES[0], &[0; 4096]),
+        (FILES[1], b"mine"),
+        (FILES[1], &random),
+        (FILES[2], &random),
+    ] {
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::write(directory.path().join(name), contents).unwrap();
+        assert_refused(directory.path(), "the store is damaged", name);
+    }
+}
+
+#[test]
+fn a_foreign_log_that_begins_with_zeros_is_not_written_over() {
     let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join(FILES[0]);
-    std::fs::write(&path, "not a database at all").unwrap();
-    let refused = open(directory.path()).unwrap_err();
-    assert!(refused.to_string().contains("cannot use the data directory"), "{refused}");
-    assert_eq!(std::fs::read(&path).unwrap(), b"not a database at all");
+    let path = directory.path().join(FILES[2]);
+    let mut contents = vec![0; 100_000];
+    contents[99_999] = 1;
+    std::fs::write(&path, &contents).unwrap();
+    let refused = open(directory.path()).map(drop).unwrap_err().to_string();
+    assert!(refused.contains("groupd.log.1 is foreign"), "{refused}");
+    assert_eq!(std::fs::read(&path).unwrap(), contents);
+    // All zero is what a crash leaves that came before the first header.
+    std::fs::write(&path, vec![0; 100_000]).unwrap();
+    open(directory.path()).unwrap();
+}
+
+#[test]
+fn a_lost_log_of_a_young_store_is_missed() {
+    let lived_in = tempfile::tempdir().unwrap();
+    let mut store = open(lived_in.path()).unwrap();
+    let epoch = store.acquire(&[P]).unwrap()[0];
+    store.append(&[Batch::new(P, epoch, &[offset("g", 0, 7)]).unwrap()]).unwrap();
+    drop(store);
+    let length = lived_in.path().join(FILES[1]).metadata().unwrap().len();
+    let random = |length: u64| (0..length).map(|at| (at * 31 % 251) as u8).collect::<Vec<_>>();
+    let losses: [(&str, Option<Vec<u8>>); 5] = [
+        ("removed", None),
+        ("emptied", Some(Vec::new())),
+        ("cut within its header", Some(b"groupdlg".to_vec())),
+        ("random", Some(random(length))),
+        ("zeroed", Some(vec![0; usize::try_from(length).unwrap()])),
+    ];
+    for (loss, contents) in losses {
+        let directory = tempfile::tempdir().unwrap();
+        for name in FILES {
+            std::fs::copy(lived_in.path().join(name), directory.path().join(name)).unwrap();
+        }
+        let log = directory.path().join(FILES[1]);
+        match contents {
+            Some(contents) => std::fs::write(&log, contents).unwrap(),
+            None => std::fs::remove_file(&log).unwrap(),
+        }
+        let refused = open(directory.path()).map(drop).unwrap_err().to_string();
+        assert!(refused.contains("the store is damaged: the log of generation 1"), "{loss}: {refused}");
+        // The second time it is still missed.
+        assert!(open(directory.path()).is_err(), "{loss}");
+    }
+}
+
+#[test]
+fn a_removed_lock_lets_nobody_in() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut store = open(directory.path()).unwrap();
+    // Twice: who was refused left a lock file of its own.
+    for _ in 0..2 {
+        std::fs::remove_file(directory.path().join(LOCK_FILE)).unwrap();
+        let refused = open(directory.path()).map(drop).unwrap_err();
+        assert!(matches!(&refused, OpenError::InUse { .. }), "{refused}");
+    }
+    assert_eq!(store.acquire(&[P]).unwrap().len(), 1);
+    drop(store);
+    open(directory.path()).unwrap();
+}
+
+#[test]
+fn a_cause_is_told_once() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("file");
+    std::fs::write(&path, "mine").unwrap();
+    let refused = anyhow::Error::from(open(&path.join("below")).map(drop).unwrap_err());
+    let told = format!("{refused:#}");
+    assert_eq!(told.matches("os error").count(), 1, "{told}");
 }
 
 #[test]
