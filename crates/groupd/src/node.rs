@@ -38,6 +38,8 @@ pub(crate) struct Limits {
     pub(crate) request_bytes: usize,
     /// `connections.max.idle.ms`.
     pub(crate) idle: Option<std::time::Duration>,
+    /// `offset.metadata.max.bytes`.
+    pub(crate) note_bytes: usize,
 }
 
 impl Node {
@@ -61,6 +63,7 @@ impl Node {
             limits: Limits {
                 request_bytes: settings.socket_request_max_bytes,
                 idle: settings.connections_max_idle,
+                note_bytes: settings.offset_metadata_max_bytes,
             },
             auto_create: settings.auto_create_topics_enable,
             default_partitions: settings.num_partitions,

@@ -49,13 +49,14 @@ impl Cluster {
         })
     }
 
-    /// Asks every broker, as each knows only what it coordinates.
+    /// Asks every broker, by its id, as each knows only what it coordinates.
     pub(super) fn ask_all<T>(
         &mut self,
-        mut ask: impl FnMut(&mut Connection) -> Result<T, AdminError>,
+        mut ask: impl FnMut(i32, &mut Connection) -> Result<T, AdminError>,
     ) -> Result<Vec<T>, AdminError> {
         let brokers = self.retry(|cluster| Ok(cluster.metadata(Topics::None)?.brokers))?;
-        brokers.iter().map(|broker| self.retry(|cluster| ask(cluster.connect(broker)?))).collect()
+        let each = brokers.iter();
+        each.map(|(id, broker)| self.retry(|cluster| ask(*id, cluster.connect(broker)?))).collect()
     }
 
     /// Asks the controller, who makes and deletes topics.
@@ -134,7 +135,7 @@ impl Cluster {
             brokers: answer
                 .brokers
                 .iter()
-                .filter_map(|broker| address(broker.host.to_owned(), broker.port))
+                .filter_map(|broker| Some((broker.node_id, address(broker.host.to_owned(), broker.port)?)))
                 .collect(),
             controller: answer
                 .brokers
@@ -192,7 +193,7 @@ enum Topics {
 }
 
 struct Metadata {
-    brokers: Vec<HostPort>,
+    brokers: Vec<(i32, HostPort)>,
     controller: Option<HostPort>,
     topics: Vec<Topic>,
 }

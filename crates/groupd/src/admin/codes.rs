@@ -1,6 +1,8 @@
 //! The protocol's error codes that an admin may meet: their names, and what each means in a sentence.
 
 pub(super) const NONE: i16 = 0;
+pub(super) const UNKNOWN_TOPIC_OR_PARTITION: i16 = 3;
+pub(super) const OFFSET_METADATA_TOO_LARGE: i16 = 12;
 pub(super) const UNSUPPORTED_VERSION: i16 = 35;
 pub(super) const GROUP_ID_NOT_FOUND: i16 = 69;
 
@@ -22,9 +24,11 @@ pub(super) fn passes(code: i16) -> bool {
 fn known(code: i16) -> Option<(&'static str, &'static str)> {
     Some(match code {
         -1 => ("UNKNOWN_SERVER_ERROR", "the server failed; its log says more"),
-        3 => ("UNKNOWN_TOPIC_OR_PARTITION", "there is no such topic or partition"),
+        UNKNOWN_TOPIC_OR_PARTITION => ("UNKNOWN_TOPIC_OR_PARTITION", "there is no such topic or partition"),
         7 => ("REQUEST_TIMED_OUT", "the server could not do it in time"),
-        12 => ("OFFSET_METADATA_TOO_LARGE", "the note is longer than offset.metadata.max.bytes"),
+        OFFSET_METADATA_TOO_LARGE => {
+            ("OFFSET_METADATA_TOO_LARGE", "the note is longer than offset.metadata.max.bytes")
+        }
         14 => ("COORDINATOR_LOAD_IN_PROGRESS", "the coordinator is still loading; try again"),
         15 => ("COORDINATOR_NOT_AVAILABLE", "no coordinator is available; try again"),
         16 => ("NOT_COORDINATOR", "the group's coordinator has moved; try again"),

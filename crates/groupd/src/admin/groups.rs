@@ -68,7 +68,7 @@ pub(super) struct Listed {
 
 /// All groups of all servers, in order.
 pub(super) fn listed(cluster: &mut Cluster, states: &[String]) -> Result<Vec<Listed>, AdminError> {
-    let of_each = cluster.ask_all(|connection| {
+    let of_each = cluster.ask_all(|_, connection| {
         let version = connection.version(ApiKey::ListGroups, 5)?;
         if version < 4 && !states.is_empty() {
             return Err(AdminError::Usage(format!(

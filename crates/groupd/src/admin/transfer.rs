@@ -11,6 +11,7 @@ use serde_json::json;
 use super::cluster::Cluster;
 use super::describe;
 use super::error::AdminError;
+use super::fitting::Fitting;
 use super::groups;
 use super::offsets::{self, Committed};
 use super::report::{Form, Report, count};
@@ -19,6 +20,9 @@ use super::report::{Form, Report, count};
 const MAX_LINE: u64 = 1 << 20;
 /// The most offsets of one file.
 const MAX_OFFSETS: usize = 10_000_000;
+
+/// The most refusals that are told one by one.
+const SHOWN: usize = 20;
 
 /// One line of a file.
 #[derive(Debug, Serialize, Deserialize)]
@@ -74,17 +78,23 @@ pub(super) fn import(
         read(BufReader::new(File::open(file).map_err(unreadable)?))
     };
     let groups = groups.map_err(|(number, why)| AdminError::Usage(format!("{shown}:{number}: {why}")))?;
-    for group in groups.keys() {
-        offsets::refuse_if_alive(cluster, group)?;
+    if groups.is_empty() {
+        return Ok(Report::new(
+            form,
+            || format!("{shown} holds no offsets: nothing to commit"),
+            || json!([]),
+        ));
+    }
+    let refused = unfit(cluster, &groups)?;
+    if !refused.is_empty() {
+        return Ok(Report { refusals: refused, ..Report::of_each(form, Vec::new()) });
     }
     let mut outcomes = Vec::new();
     for (group, all) in &groups {
         let json = json!({ "group": group, "offsets": all.len(), "dry_run": dry_run });
         if dry_run {
-            outcomes.push((
-                json,
-                Ok(format!("group {group}: {} would be committed", count(all.len(), "offset"))),
-            ));
+            let would = format!("group {group}: {} would be committed", count(all.len(), "offset"));
+            outcomes.push((json, Ok(would)));
             continue;
         }
         let refusals: Vec<_> = offsets::commit(cluster, group, all)?
@@ -99,6 +109,30 @@ pub(super) fn import(
         outcomes.push((json, outcome));
     }
     Ok(Report::of_each(form, outcomes))
+}
+
+/// Why nothing may be committed: at most [`SHOWN`] sentences, and how many more there would be. An error, if a group
+/// has members.
+fn unfit(cluster: &mut Cluster, groups: &ByGroup) -> Result<Vec<String>, AdminError> {
+    for group in groups.keys() {
+        offsets::refuse_if_alive(cluster, group)?;
+    }
+    let fitting = Fitting::of(cluster)?;
+    let of_group = |(group, all)| {
+        let (group, all): (&String, &Vec<Committed>) = (group, all);
+        let fitting = &fitting;
+        all.iter().filter_map(move |of| fitting.check(group, of).err())
+    };
+    let mut unfit = groups.iter().flat_map(of_group);
+    let mut sentences: Vec<_> = unfit.by_ref().take(SHOWN).map(|error| error.to_string()).collect();
+    if !sentences.is_empty() {
+        let more = match unfit.count() {
+            0 => String::new(),
+            more => format!("and {more} more like these: "),
+        };
+        sentences.push(format!("{more}nothing was committed"));
+    }
+    Ok(sentences)
 }
 
 type ByGroup = BTreeMap<String, Vec<Committed>>;

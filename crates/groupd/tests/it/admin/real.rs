@@ -124,16 +124,31 @@ fn an_import_with_one_wrong_line_imports_nothing() {
     let (_server, address) = server();
     let file = tempfile::NamedTempFile::new().unwrap();
     let good = r#"{"group":"g","topic":"orders","partition":0,"offset":1}"#;
+    let note = format!("\"offset\":1,\"metadata\":\"{}\"", "x".repeat(4097));
     std::fs::write(file.path(), format!("{good}\n{{\"group\":\"h\"}}\n")).unwrap();
     let run = groupd(&address, &format!("offsets import {}", file.path().display())).expect(2);
     assert!(run.err.contains(":2: missing field"), "{run:?}");
     assert_eq!(groupd(&address, "groups list").expect(0).out, "no groups\n");
-    // A partition that is not there is refused by the server, and said; the others are committed.
-    let wrong = good.replace("\"partition\":0", "\"partition\":77");
-    std::fs::write(file.path(), format!("{good}\n{wrong}\n")).unwrap();
-    let run = groupd(&address, &format!("offsets import {}", file.path().display())).expect(1);
-    assert!(run.err.contains("orders:77 of group g: there is no such topic or partition"), "{run:?}");
-    assert_eq!(groupd(&address, "offsets export").expect(0).out.lines().count(), 1);
+    // Neither does one with an offset that the server would refuse; and asking for a topic does not make it.
+    for (from, to, why) in [
+        ("\"partition\":0", "\"partition\":77", "orders:77 of group h: there is no such topic or partition"),
+        ("orders", "nosuch", "nosuch:0 of group h: there is no such topic or partition"),
+        ("\"offset\":1", &note, "orders:0 of group h: the note is longer than offset.metadata.max.bytes"),
+    ] {
+        let wrong = good.replace(from, to).replace("\"g\"", "\"h\"");
+        std::fs::write(file.path(), format!("{good}\n{wrong}\n")).unwrap();
+        for dry_run in [" --dry-run", ""] {
+            let import = format!("offsets import {}{dry_run}", file.path().display());
+            let run = groupd(&address, &import).expect(1);
+            assert!(run.err.contains(why) && run.err.contains("nothing was committed"), "{run:?}");
+            assert_eq!(run.out, "");
+        }
+        assert_eq!(groupd(&address, "groups list").expect(0).out, "no groups\n");
+    }
+    assert!(!groupd(&address, "topics list").expect(0).out.contains("nosuch"));
+    std::fs::write(file.path(), "\n").unwrap();
+    let run = groupd(&address, &format!("offsets import {}", file.path().display())).expect(0);
+    assert!(run.out.contains("holds no offsets"), "{run:?}");
 }
 
 #[test]
