@@ -64,7 +64,7 @@ pub struct EmbeddedSettings {
     pub min_log: u64,
     /// Nor above this many: bounds the time a start takes to replay, and the memory that knows where frames lie.
     pub max_log: u64,
-    /// A log's file grows by this much at a time, so that a sync seldom has to write a new length.
+    /// A log's file grows by this much at a time, each time with a sync of its own.
     pub log_growth: u64,
     /// About how many bytes of a log one step folds: bounds its memory, and the pages that are there twice.
     pub fold_step: usize,
@@ -168,7 +168,7 @@ impl EmbeddedStore {
     /// Makes the free log the active one, and starts to fold the full one.
     fn switch(&mut self, free: Arc<LogFile>) -> Result<(), StoreFailure> {
         free.shrink(self.log_bound())?;
-        let next = Tail::start(free, self.id, self.active.generation() + 1)?;
+        let next = Tail::start(free, self.id, self.active.generation() + 1, self.active.end())?;
         tables::write_begun(&self.database, next.generation())?;
         let full = Arc::new(std::mem::replace(&mut self.active, next));
         self.fold(full)

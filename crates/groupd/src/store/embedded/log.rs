@@ -1,9 +1,12 @@
 //! One log file: a header, then entries, each at the start of a sector, each written and synced before the next.
 //!
 //! ```text
-//! header := magic:8  version:u32le  store:u64le  generation:u64le  crc32c:u32le      in the first sector
-//! entry  := crc32c:u32le  length:u32le  generation:u64le  sequence:u64le  frame{1..}  padded to a sector
+//! header := magic:8  version:u32le  store:u64le  generation:u64le  file:u64le  before:u64le  crc32c:u32le
+//! entry  := crc32c:u32le  length:u32le  generation:u64le  sequence:u64le  file:u64le  frame{1..}
 //! ```
+//!
+//! The header has the first sector; an entry is padded to sectors. `file` is the length of the file when this was
+//! written, made durable before: a shorter file was cut. `before` is where the entries of the generation before end.
 //!
 //! The checksum is seeded with the store's secret id and covers all behind it; `length` counts the frames'
 //! bytes. An entry never shares a sector with another, so that a torn write harms only what was not yet
@@ -27,7 +30,9 @@ const MAX_ENTRY: u64 = 64 << 20;
 /// How much is read at once where entries are looked for.
 const PIECE: u64 = 64 << 10;
 const MAGIC: &[u8; 8] = b"groupdlg";
-const ENTRY_HEADER: usize = 24;
+const ENTRY_HEADER: usize = 32;
+/// Bytes of a log's header before its checksum.
+const HEADER: usize = 44;
 
 /// A log file, shared with those who read it.
 #[derive(Debug)]
@@ -43,6 +48,10 @@ pub(super) struct LogFile {
 pub(super) struct Header {
     pub(super) store: u64,
     pub(super) generation: u64,
+    /// Bytes that the file has at least.
+    pub(super) file: u64,
+    /// Where the entries of the generation before end: it was full by then.
+    pub(super) before: u64,
 }
 
 impl Header {
@@ -55,14 +64,16 @@ impl Header {
         let version = u32::from_le_bytes(reader.array()?);
         let store = u64::from_le_bytes(reader.array()?);
         let generation = u64::from_le_bytes(reader.array()?);
+        let file = u64::from_le_bytes(reader.array()?);
+        let before = u64::from_le_bytes(reader.array()?);
         let checksum = u32::from_le_bytes(reader.array()?);
-        if crc32c::crc32c(&sector[..28]) != checksum {
+        if crc32c::crc32c(&sector[..HEADER]) != checksum {
             return Ok(None);
         }
         if version > FORMAT_VERSION {
             return Err(StoreFailure::Newer(format!("a log has format version {version}")));
         }
-        Ok(Some(Self { store, generation }))
+        Ok(Some(Self { store, generation, file, before }))
     }
 }
 
@@ -73,6 +84,8 @@ pub(super) struct Entry {
     pub(super) frames_at: u64,
     /// Its frames.
     pub(super) frames: Vec<u8>,
+    /// Bytes that the file has at least.
+    pub(super) file: u64,
     /// Where the next entry would begin.
     pub(super) end: u64,
 }
@@ -100,16 +113,22 @@ impl EntryBuffer {
         &mut self.0
     }
 
+    /// Bytes of the completed entry.
+    fn padded(&self) -> usize {
+        self.0.len().next_multiple_of(sector_bytes())
+    }
+
     /// Completes the entry: header, checksum, padding.
-    fn seal(&mut self, store: u64, generation: u64, sequence: u64) -> &[u8] {
+    fn seal(&mut self, store: u64, file: u64, (generation, sequence): (u64, u64)) -> &[u8] {
+        let padded = self.padded();
         let length = u32::try_from(self.0.len() - ENTRY_HEADER)
             .expect("invariant: a commit is bounded by its settings and the largest batch");
         self.0[4..8].copy_from_slice(&length.to_le_bytes());
         self.0[8..16].copy_from_slice(&generation.to_le_bytes());
         self.0[16..24].copy_from_slice(&sequence.to_le_bytes());
+        self.0[24..32].copy_from_slice(&file.to_le_bytes());
         let checksum = entry_checksum(store, &self.0[4..]);
         self.0[..4].copy_from_slice(&checksum.to_le_bytes());
-        let padded = self.0.len().next_multiple_of(sector_bytes());
         self.0.resize(padded, 0);
         &self.0
     }
@@ -121,7 +140,7 @@ impl LogFile {
         Ok(Self { backend, length, growth: growth.max(SECTOR) })
     }
 
-    fn length(&self) -> u64 {
+    pub(super) fn length(&self) -> u64 {
         self.length.load(Ordering::Relaxed)
     }
 
@@ -166,16 +185,19 @@ impl LogFile {
         Ok(())
     }
 
-    /// Begins a generation: what the file holds is over.
-    pub(super) fn start(&self, store: u64, generation: u64) -> Result<(), StoreFailure> {
+    /// Begins a generation: what the file holds is over. The one before ends at `before`.
+    pub(super) fn start(&self, store: u64, generation: u64, before: u64) -> Result<(), StoreFailure> {
+        self.grow(SECTOR)?;
         let mut sector = Vec::with_capacity(sector_bytes());
         sector.extend_from_slice(MAGIC);
         sector.extend_from_slice(&FORMAT_VERSION.to_le_bytes());
         sector.extend_from_slice(&store.to_le_bytes());
         sector.extend_from_slice(&generation.to_le_bytes());
+        sector.extend_from_slice(&self.length().to_le_bytes());
+        sector.extend_from_slice(&before.to_le_bytes());
         sector.extend_from_slice(&crc32c::crc32c(&sector).to_le_bytes());
         sector.resize(sector_bytes(), 0);
-        self.write(0, &sector)?;
+        self.backend.write(0, &sector).map_err(io_failure)?;
         self.sync()
     }
 
@@ -185,22 +207,25 @@ impl LogFile {
         at: u64,
         entry: &mut EntryBuffer,
         store: u64,
-        (generation, sequence): (u64, u64),
+        number: (u64, u64),
     ) -> Result<u64, StoreFailure> {
-        let bytes = entry.seal(store, generation, sequence);
-        self.write(at, bytes)?;
+        let end = at + entry.padded() as u64;
+        self.grow(end)?;
+        let bytes = entry.seal(store, self.length(), number);
+        self.backend.write(at, bytes).map_err(io_failure)?;
         self.sync()?;
-        Ok(at + bytes.len() as u64)
+        Ok(end)
     }
 
-    fn write(&self, at: u64, bytes: &[u8]) -> Result<(), StoreFailure> {
-        let end = at + bytes.len() as u64;
+    /// Makes room up to `end`, durably: what is written next says how long the file is.
+    fn grow(&self, end: u64) -> Result<(), StoreFailure> {
         if end > self.length() {
             let length = end.next_multiple_of(self.growth);
             self.backend.set_len(length).map_err(io_failure)?;
+            self.sync()?;
             self.length.store(length, Ordering::Relaxed);
         }
-        self.backend.write(at, bytes).map_err(io_failure)
+        Ok(())
     }
 
     /// The entry at `at`, if there is a good one of this generation and sequence.
@@ -212,7 +237,7 @@ impl LogFile {
     ) -> Result<Option<Entry>, StoreFailure> {
         match self.peek(at)? {
             Some(found) if (found.generation, found.sequence) == (generation, sequence) => {
-                self.checked(at, store, found.length)
+                self.checked(at, store, found)
             }
             Some(_) | None => Ok(None),
         }
@@ -236,7 +261,7 @@ impl LogFile {
             for sector in bytes.chunks_exact(sector_bytes()) {
                 let found = EntryHeader::read(sector)?;
                 let wanted = generation(found.generation) && above.is_none_or(|above| found.sequence > above);
-                if wanted && self.checked(at, store, found.length)?.is_some() {
+                if wanted && self.checked(at, store, found)?.is_some() {
                     return Ok(true);
                 }
                 at += SECTOR;
@@ -253,7 +278,12 @@ impl LogFile {
         Ok(Some(EntryHeader::read(&self.read(at, ENTRY_HEADER)?)?))
     }
 
-    fn checked(&self, at: u64, store: u64, length: u32) -> Result<Option<Entry>, StoreFailure> {
+    fn checked(
+        &self,
+        at: u64,
+        store: u64,
+        EntryHeader { length, file, .. }: EntryHeader,
+    ) -> Result<Option<Entry>, StoreFailure> {
         let bytes = ENTRY_HEADER as u64 + u64::from(length);
         if at + bytes > self.length() {
             return Ok(None);
@@ -265,7 +295,7 @@ impl LogFile {
         }
         let frames = entry.split_off(ENTRY_HEADER);
         let end = (at + bytes).next_multiple_of(SECTOR);
-        Ok(Some(Entry { frames_at: at + ENTRY_HEADER as u64, frames, end }))
+        Ok(Some(Entry { frames_at: at + ENTRY_HEADER as u64, frames, file, end }))
     }
 }
 
@@ -274,6 +304,7 @@ struct EntryHeader {
     length: u32,
     generation: u64,
     sequence: u64,
+    file: u64,
 }
 
 impl EntryHeader {
@@ -284,6 +315,7 @@ impl EntryHeader {
             length: u32::from_le_bytes(reader.array()?),
             generation: u64::from_le_bytes(reader.array()?),
             sequence: u64::from_le_bytes(reader.array()?),
+            file: u64::from_le_bytes(reader.array()?),
         })
     }
 }

@@ -137,7 +137,7 @@ enum Found {
 /// Tells from the first sectors of three files (all of a shorter one) what they are; refuses what is no store.
 fn recognize(rows: &[u8], logs: [&[u8]; 2]) -> Result<Found, StoreFailure> {
     let headers = [Header::read(logs[0])?, Header::read(logs[1])?];
-    if let Some(Header { store, generation: MAKING }) = headers[0] {
+    if let Some(Header { store, generation: MAKING, .. }) = headers[0] {
         return Ok(Found::Making(store));
     }
     if !rows.is_empty() {
@@ -233,11 +233,11 @@ fn make(
     seed: u64,
     lock: Option<File>,
 ) -> Result<EmbeddedStore, StoreFailure> {
-    logs[0].start(seed, MAKING)?;
+    logs[0].start(seed, MAKING, 0)?;
     rows.set_len(0).map_err(io_failure)?;
     let database = open_rows(rows, &settings)?;
     let meta = tables::create(&database, seed)?;
-    let active = Tail::start(Arc::clone(&logs[0]), seed, 1)?;
+    let active = Tail::start(Arc::clone(&logs[0]), seed, 1, 0)?;
     tables::write_begun(&database, active.generation())?;
     let [_, free] = logs;
     Ok(assemble(database, settings, &meta, Epochs::default(), (active, free), lock))
@@ -280,12 +280,12 @@ fn replay(
 ) -> Result<(Tail, Option<Tail>, Arc<LogFile>), StoreFailure> {
     let mut live = Vec::new();
     for (log, header) in logs.iter().zip(headers) {
-        if let Some(generation) = live_generation(log, header, meta)? {
-            live.push((generation, log));
+        if let Some(header) = live_header(log, header, meta)? {
+            live.push((header, log));
         }
     }
-    live.sort_by_key(|(generation, _)| *generation);
-    let generations: Vec<u64> = live.iter().map(|(generation, _)| *generation).collect();
+    live.sort_by_key(|(header, _)| header.generation);
+    let generations: Vec<u64> = live.iter().map(|(header, _)| header.generation).collect();
     let first = meta.folded + 1;
     if generations.last().is_none_or(|&newest| newest < meta.begun) && meta.begun > 0 {
         let what = format!("the log of generation {} is gone, or has lost its header", meta.begun);
@@ -293,16 +293,20 @@ fn replay(
     }
     if generations.is_empty() && meta.folded == 0 {
         // Making the store was cut short within the header of its first generation.
-        let active = Tail::start(Arc::clone(&logs[0]), meta.store, first)?;
+        let active = Tail::start(Arc::clone(&logs[0]), meta.store, first, 0)?;
         return Ok((active, None, Arc::clone(&logs[1])));
     }
     if generations != [first] && generations != [first, first + 1] {
         let what = format!("the rows need the log of generation {first}, the logs have {generations:?}");
         return Err(StoreFailure::Damaged(what));
     }
-    let mut tails = Vec::with_capacity(2);
-    for (generation, log) in live {
-        tails.push(Tail::replay(Arc::clone(log), meta.store, generation, epochs)?);
+    let mut tails: Vec<Tail> = Vec::with_capacity(2);
+    for (header, log) in live {
+        if tails.last().is_some_and(|full| full.end() != header.before) {
+            let what = format!("the log of generation {first} does not end where the next one began");
+            return Err(StoreFailure::Damaged(what));
+        }
+        tails.push(Tail::replay(Arc::clone(log), header, epochs)?);
     }
     let active = tails.pop().ok_or(StoreFailure::Poisoned)?;
     let is_active = Arc::ptr_eq(&active.file(), &logs[0]);
@@ -310,13 +314,13 @@ fn replay(
     Ok((active, tails.pop(), if is_active { one } else { zero }))
 }
 
-/// The generation in a log, if it is not folded yet.
-fn live_generation(log: &LogFile, header: Option<Header>, meta: &Meta) -> Result<Option<u64>, StoreFailure> {
+/// The header of a log, if its generation is not folded yet.
+fn live_header(log: &LogFile, header: Option<Header>, meta: &Meta) -> Result<Option<Header>, StoreFailure> {
     match header {
         Some(header) if header.store != meta.store => {
             Err(StoreFailure::Damaged("a log belongs to another store".to_owned()))
         }
-        Some(header) => Ok((header.generation > meta.folded).then_some(header.generation)),
+        Some(header) => Ok((header.generation > meta.folded).then_some(header)),
         // A torn header is a generation that has not begun: then no entry of it can be there.
         None if log.any_entry(SECTOR, meta.store, |generation| generation > meta.folded, None)? => {
             Err(StoreFailure::Damaged("a log has lost its header".to_owned()))

@@ -7,7 +7,7 @@ use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 
 use super::Epochs;
-use super::log::{EntryBuffer, LogFile, SECTOR};
+use super::log::{EntryBuffer, Header, LogFile, SECTOR};
 use crate::store::StoreFailure;
 use crate::store::layout::Frame;
 
@@ -29,17 +29,21 @@ pub(super) struct Tail {
 }
 
 impl Tail {
-    /// Begins a new generation in `file`.
-    pub(super) fn start(file: Arc<LogFile>, store: u64, generation: u64) -> Result<Self, StoreFailure> {
-        file.start(store, generation)?;
+    /// Begins a new generation in `file`; the entries of the one before end at `before`.
+    pub(super) fn start(
+        file: Arc<LogFile>,
+        store: u64,
+        generation: u64,
+        before: u64,
+    ) -> Result<Self, StoreFailure> {
+        file.start(store, generation, before)?;
         Ok(Self { file, generation, next_sequence: 0, end: SECTOR, frames: HashMap::default() })
     }
 
     /// Reads what `file` holds of its generation, and raises `epochs` by it.
     pub(super) fn replay(
         file: Arc<LogFile>,
-        store: u64,
-        generation: u64,
+        Header { store, generation, file: mut length, .. }: Header,
         epochs: &mut Epochs,
     ) -> Result<Self, StoreFailure> {
         // What is read is about to be built on: it must not be only in the system's memory.
@@ -55,6 +59,7 @@ impl Tail {
                 let epoch = epochs.entry(frame.partition).or_default();
                 *epoch = frame.epoch.max(*epoch);
             }
+            length = entry.file;
             tail.end = entry.end;
             tail.next_sequence += 1;
         }
@@ -63,6 +68,12 @@ impl Tail {
             let what = format!(
                 "the log of generation {generation} has a bad entry at byte {at}, good ones after it"
             );
+            return Err(StoreFailure::Damaged(what));
+        }
+        let left = tail.file.length();
+        if left < length {
+            let what =
+                format!("the log of generation {generation} was cut: {left} of {length} bytes are there");
             return Err(StoreFailure::Damaged(what));
         }
         Ok(tail)
@@ -87,6 +98,11 @@ impl Tail {
 
     pub(super) fn generation(&self) -> u64 {
         self.generation
+    }
+
+    /// Where the next entry goes.
+    pub(super) fn end(&self) -> u64 {
+        self.end
     }
 
     /// Bytes of entries.

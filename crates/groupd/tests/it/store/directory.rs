@@ -144,6 +144,25 @@ fn a_lost_log_of_a_young_store_is_missed() {
 }
 
 #[test]
+fn a_log_cut_in_the_middle_is_missed() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut store = open(directory.path()).unwrap();
+    let epoch = store.acquire(&[P]).unwrap()[0];
+    for number in 0..300 {
+        store.append(&[Batch::new(P, epoch, &[offset("g", 0, number)]).unwrap()]).unwrap();
+    }
+    drop(store);
+    let path = directory.path().join(FILES[1]);
+    // From within the entries to one byte less than all.
+    for length in [(1 << 20) - 1, 60_000, 512, 511] {
+        std::fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(length).unwrap();
+        let refused = open(directory.path()).map(drop).unwrap_err().to_string();
+        assert!(refused.contains("the store is damaged: the log of generation 1"), "{length}: {refused}");
+        assert_eq!(path.metadata().unwrap().len(), length);
+    }
+}
+
+#[test]
 fn a_removed_lock_lets_nobody_in() {
     let directory = tempfile::tempdir().unwrap();
     let mut store = open(directory.path()).unwrap();
