@@ -2,6 +2,7 @@
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read};
+use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -194,9 +195,7 @@ pub(super) fn open(
             return make(files.rows, logs, settings, seed, files.lock);
         }
     };
-    let database = open_rows(files.rows, &settings)?;
-    let meta = tables::read_meta(&database)?;
-    let mut epochs = tables::read_epochs(&database)?;
+    let (database, meta, mut epochs) = read_rows(files.rows, &settings)?;
     let (active, full, free) = replay(logs, headers, &meta, &mut epochs)?;
     if active.generation() > meta.begun {
         tables::write_begun(&database, active.generation())?;
@@ -241,6 +240,22 @@ fn make(
     tables::write_begun(&database, active.generation())?;
     let [_, free] = logs;
     Ok(assemble(database, settings, &meta, Epochs::default(), (active, free), lock))
+}
+
+/// Opens the rows and reads what is needed of them at once.
+fn read_rows(
+    rows: Arc<dyn StorageBackend>,
+    settings: &EmbeddedSettings,
+) -> Result<(Database, Meta, Epochs), StoreFailure> {
+    let read = || {
+        let database = open_rows(rows, settings)?;
+        let (meta, epochs) = (tables::read_meta(&database)?, tables::read_epochs(&database)?);
+        Ok((database, meta, epochs))
+    };
+    // redb trusts its pages: it may panic over one that was written over. Nothing it held is used after that.
+    std::panic::catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|_| {
+        Err(StoreFailure::Damaged(format!("{} was written over, or part of it is lost", FILES[0])))
+    })
 }
 
 fn open_rows(rows: Arc<dyn StorageBackend>, settings: &EmbeddedSettings) -> Result<Database, StoreFailure> {

@@ -270,6 +270,29 @@ fn files_that_are_lost_or_not_ours_are_refused_and_left_alone() {
 }
 
 #[test]
+fn rows_that_were_cut_or_written_over_are_told_as_damage() {
+    let (disk, _) = lived_in(20);
+    let rows = disk.contents(0);
+    for keep in [9, 10, 63, 64, 320, 511, 512, 4095, 4096, 8192, rows.len() / 2, rows.len() - 4096] {
+        let mut filled = rows[..keep].to_vec();
+        filled.resize(rows.len(), 0x55);
+        let damaged = disk.after_kill();
+        damaged.set_contents(0, &rows[..keep]);
+        let failure = open(&damaged).map(drop);
+        assert!(matches!(&failure, Err(StoreFailure::Damaged(_))), "cut to {keep}: {failure:?}");
+        damaged.set_contents(0, &filled);
+        let settings = EmbeddedSettings { verify: true, ..small_settings() };
+        let failure = EmbeddedStore::open(damaged.store_files(), settings, SEED).map(drop);
+        // The last pages may be free ones.
+        let told = keep + 4096 == rows.len() && failure.is_ok();
+        assert!(
+            told || matches!(&failure, Err(StoreFailure::Damaged(_))),
+            "written over from {keep}: {failure:?}"
+        );
+    }
+}
+
+#[test]
 fn a_log_that_was_cut_is_refused() {
     let growth = usize::try_from(small_settings().log_growth).unwrap();
     for commits in 1..30 {
