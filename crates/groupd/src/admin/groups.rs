@@ -15,12 +15,16 @@ use super::offsets::{self, Committed};
 use super::report::{self, Form, Report};
 use crate::tables;
 
+/// What Kafka calls the states of groups, of the newer consumer protocol too.
+const STATES: [&str; 7] =
+    ["Empty", "PreparingRebalance", "CompletingRebalance", "Stable", "Dead", "Assigning", "Reconciling"];
+
 #[derive(Debug, Subcommand)]
 pub(super) enum GroupsCommand {
     /// List the groups of all servers
     List {
-        /// Only groups in this state (`Empty`, `Stable`, `PreparingRebalance`, ...); repeat for more
-        #[arg(long, value_name = "STATE", value_delimiter = ',')]
+        /// Only groups in this state; repeat for more
+        #[arg(long, value_name = "STATE", value_delimiter = ',', value_parser = STATES)]
         state: Vec<String>,
     },
     /// Show a group's members, what each has subscribed to and owns, and what is committed
@@ -32,7 +36,7 @@ pub(super) enum GroupsCommand {
         #[arg(required = true)]
         group: Vec<String>,
     },
-    /// Make members leave, so that the group goes on without them
+    /// Make members leave (or `--all`), so that the group goes on without them
     Evict {
         group: String,
         /// A member id or, for a static member, its group.instance.id

@@ -13,7 +13,7 @@ from wire import Observer, wait_for
 
 REPOSITORY = Path(__file__).resolve().parents[5]
 # The suite's own range, below those that the system hands out.
-PORTS = iter(range(int(os.environ.get("GROUPD_CLIENTS_PORT", "19320")), 19500, 2))
+PORTS = iter(range(int(os.environ.get("CLIENT_SUITE_PORT", "19320")), 19500, 2))
 
 # As Kafka and groupd put it.
 LEADER_REJOINED = re.compile(r"leader rejoined|Leader \S+ re-joining group")
