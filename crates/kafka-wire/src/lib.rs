@@ -8,7 +8,8 @@
 //! use kafka_wire::{ApiKey, HeartbeatRequest, HeartbeatResponse, RequestHeader, ResponseHeader, WireError};
 //!
 //! /// Answers one frame, both without their four bytes of length.
-//! fn answer(frame: &[u8], out: &mut Vec<u8>) -> Result<(), WireError> {
+//! /// `false`: the API is not known, so that the client cannot be answered and the connection ends.
+//! fn answer(frame: &[u8], out: &mut Vec<u8>) -> Result<bool, WireError> {
 //!     let (header, body) = RequestHeader::decode(frame)?;
 //!     let version = header.api_version;
 //!     match ApiKey::from_code(header.api_key) {
@@ -18,9 +19,10 @@
 //!             ResponseHeader { correlation_id: header.correlation_id }
 //!                 .encode(HeartbeatResponse::header_version(version), out);
 //!             HeartbeatResponse { error_code: if known { 0 } else { 16 }, ..Default::default() }
-//!                 .encode(version, out)
+//!                 .encode(version, out)?;
+//!             Ok(true)
 //!         }
-//!         _ => todo!("the other APIs, and those that are unknown"),
+//!         _ => Ok(false),
 //!     }
 //! }
 //!
