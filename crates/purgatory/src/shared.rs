@@ -54,7 +54,7 @@ pub trait Plantable {}
 #[cfg(not(shuttle))]
 impl<T> Plantable for T {}
 #[cfg(shuttle)]
-pub use Clone as Plantable;
+use Clone as Plantable;
 
 /// Names one operation of one [`SharedPurgatory`]. Once it has left the id is stale for good.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
