@@ -1,7 +1,7 @@
 //! Turns a coordinator's events into log lines and counters: one line a rebalance, with why, who and how long.
 //!
 //! Knows nothing of how a rebalance works: it only puts the pieces of one round together. Ids and reasons are the
-//! clients' own words: all of them go through [`Shown`] or [`shortened`] on their way into a line.
+//! clients' own words: all of them go through `Shown` or `shortened` on their way into a line.
 
 use std::sync::Arc;
 
