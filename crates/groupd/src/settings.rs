@@ -114,7 +114,7 @@ impl Settings {
         let mut read = Reader::new(raw);
         let listen: HostPort = read.value("listen");
         let settings = Self {
-            advertise: read.optional("advertise"),
+            advertise: read.reachable("advertise"),
             http: read.value::<HttpListen>("http").resolve(&listen),
             listen,
             store: read.value("store"),

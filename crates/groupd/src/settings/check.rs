@@ -1,15 +1,18 @@
 //! Reads raw texts as values, and collects everything that is wrong instead of stopping at the first.
 
+use std::net::IpAddr;
 use std::str::FromStr;
 use std::time::Duration;
 
 use super::layers::Raw;
 use super::table::{self, Allowed, Setting};
-use super::values::TopicSetting;
+use super::values::{HostPort, TopicSetting};
 use super::{Settings, SettingsError};
 
 /// The most threads that own groups.
 const MAX_SHARDS: usize = 1024;
+/// What a log line can be, and `off`.
+const LEVELS: [&str; 6] = ["error", "warn", "info", "debug", "trace", "off"];
 /// The most topics from settings.
 const MAX_TOPICS: usize = 10_000;
 
@@ -32,11 +35,6 @@ impl<'a> Reader<'a> {
     /// What its type reads.
     pub(super) fn value<T: FromStr<Err = String>>(&mut self, name: &str) -> T {
         self.read(name, str::parse)
-    }
-
-    /// The same, where empty means not set.
-    pub(super) fn optional<T: FromStr<Err = String>>(&mut self, name: &str) -> Option<T> {
-        self.read(name, |text| if text.is_empty() { Ok(None) } else { text.parse().map(Some) })
     }
 
     pub(super) fn text(&mut self, name: &str) -> String {
@@ -84,8 +82,32 @@ impl<'a> Reader<'a> {
         })
     }
 
+    /// An address that others connect to; empty means not set.
+    pub(super) fn reachable(&mut self, name: &str) -> Option<HostPort> {
+        self.read(name, |text| {
+            if text.is_empty() {
+                return Ok(None);
+            }
+            let address: HostPort = text.parse()?;
+            match (address.host.parse::<IpAddr>(), address.port) {
+                (Ok(host), _) if host.is_unspecified() => {
+                    Err(format!("{host} is where to listen, and nobody can connect to it"))
+                }
+                (_, 0) => Err("nobody can connect to port 0".into()),
+                (Ok(_) | Err(_), _) => Ok(Some(address)),
+            }
+        })
+    }
+
     pub(super) fn log_filter(&mut self, name: &str) -> String {
         self.read(name, |text| {
+            // A bare word would name a target, of which everything were logged and nothing else: a level, misspelt.
+            let is_level = |word: &str| LEVELS.iter().any(|level| level.eq_ignore_ascii_case(word));
+            let bare =
+                text.split(',').map(str::trim).find(|part| !part.contains(['=', '[']) && !is_level(part));
+            if let Some(bare) = bare {
+                return Err(format!("{bare:?} is no level"));
+            }
             let parsed = tracing_subscriber::EnvFilter::builder().parse(text);
             parsed.map(|_| text.to_owned()).map_err(|error| error.to_string())
         })

@@ -127,6 +127,9 @@ fn hostile_values_are_refused_with_what_is_allowed() {
         ("listen=[::zz]:9092", "not an IPv6 address"),
         ("listen=localhost:65536", "not a port"),
         ("http=on", "no port"),
+        ("advertise=0.0.0.0:9092", "nobody can connect to it"),
+        ("advertise=[::]:9092", "nobody can connect to it"),
+        ("advertise=groupd.example:0", "port 0"),
         ("shards=0", "out of range"),
         ("data.dir=", "empty"),
         ("topic=a/b:1", "not a topic name"),
@@ -135,6 +138,8 @@ fn hostile_values_are_refused_with_what_is_allowed() {
         ("topic=a", "no partition count"),
         ("topic=a:10001", "not a partition count"),
         ("log=nonsense=nonsense", "log.filter"),
+        ("log=verbose", "no level"),
+        ("log=groupd=debug,,info", "no level"),
         ("offsets.topic.num.partitions=0", "out of range"),
     ] {
         let text = problems(&format!("--set {given}"), &[]);
