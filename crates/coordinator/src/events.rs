@@ -1,5 +1,7 @@
 //! What a coordinator explains: rebalances, fencings, evictions, expiries. For logs, histories and counters.
 
+pub mod history;
+
 use std::sync::Arc;
 
 use purgatory::Timestamp;
@@ -95,4 +97,84 @@ pub enum EventKind {
         /// Why, in words.
         cause: Arc<str>,
     },
+}
+
+/// Which kind of event, without what it says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum EventName {
+    /// [`EventKind::RebalanceStarted`].
+    RebalanceStarted,
+    /// [`EventKind::RebalanceJoined`].
+    RebalanceJoined,
+    /// [`EventKind::RebalanceCompleted`].
+    RebalanceCompleted,
+    /// [`EventKind::StoreFailed`].
+    StoreFailed,
+    /// [`EventKind::SessionExpired`].
+    SessionExpired,
+    /// [`EventKind::SyncExpired`].
+    SyncExpired,
+    /// [`EventKind::MemberLeft`].
+    MemberLeft,
+    /// [`EventKind::StaticMemberReplaced`].
+    StaticMemberReplaced,
+    /// [`EventKind::OffsetExpired`].
+    OffsetExpired,
+    /// [`EventKind::OffsetDeleted`].
+    OffsetDeleted,
+    /// [`EventKind::GroupRemoved`].
+    GroupRemoved,
+}
+
+impl EventName {
+    /// All kinds, each at the index that it is as a number.
+    pub const ALL: [Self; 11] = [
+        Self::RebalanceStarted,
+        Self::RebalanceJoined,
+        Self::RebalanceCompleted,
+        Self::StoreFailed,
+        Self::SessionExpired,
+        Self::SyncExpired,
+        Self::MemberLeft,
+        Self::StaticMemberReplaced,
+        Self::OffsetExpired,
+        Self::OffsetDeleted,
+        Self::GroupRemoved,
+    ];
+
+    /// A word for programs and labels: `rebalance_started`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::RebalanceStarted => "rebalance_started",
+            Self::RebalanceJoined => "rebalance_joined",
+            Self::RebalanceCompleted => "rebalance_completed",
+            Self::StoreFailed => "store_failed",
+            Self::SessionExpired => "session_expired",
+            Self::SyncExpired => "sync_expired",
+            Self::MemberLeft => "member_left",
+            Self::StaticMemberReplaced => "static_member_replaced",
+            Self::OffsetExpired => "offset_expired",
+            Self::OffsetDeleted => "offset_deleted",
+            Self::GroupRemoved => "group_removed",
+        }
+    }
+}
+
+impl EventKind {
+    /// Which kind it is.
+    pub fn name(&self) -> EventName {
+        match self {
+            Self::RebalanceStarted { .. } => EventName::RebalanceStarted,
+            Self::RebalanceJoined { .. } => EventName::RebalanceJoined,
+            Self::RebalanceCompleted { .. } => EventName::RebalanceCompleted,
+            Self::StoreFailed => EventName::StoreFailed,
+            Self::SessionExpired { .. } => EventName::SessionExpired,
+            Self::SyncExpired { .. } => EventName::SyncExpired,
+            Self::MemberLeft { .. } => EventName::MemberLeft,
+            Self::StaticMemberReplaced { .. } => EventName::StaticMemberReplaced,
+            Self::OffsetExpired { .. } => EventName::OffsetExpired,
+            Self::OffsetDeleted { .. } => EventName::OffsetDeleted,
+            Self::GroupRemoved { .. } => EventName::GroupRemoved,
+        }
+    }
 }

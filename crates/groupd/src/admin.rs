@@ -9,6 +9,7 @@ mod connection;
 mod consumer;
 mod describe;
 mod error;
+mod events;
 mod fitting;
 mod groups;
 mod offsets;

@@ -8,6 +8,7 @@ mod apis;
 pub mod cli;
 mod connection;
 pub mod events_log;
+mod histories;
 mod node;
 pub mod server;
 pub mod settings;

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use purgatory::Timestamp;
 
 use crate::apis::{Client, Measured};
+use crate::histories::Histories;
 use crate::settings::{HostPort, Settings};
 use crate::shard::Shards;
 use crate::topics::TopicCatalog;
@@ -22,6 +23,7 @@ pub(crate) struct Node {
     pub(crate) advertise: Option<HostPort>,
     pub(crate) catalog: Arc<TopicCatalog>,
     pub(crate) shards: Shards,
+    pub(crate) histories: Histories,
     pub(crate) limits: Limits,
     /// `auto.create.topics.enable`.
     pub(crate) auto_create: bool,
@@ -50,6 +52,7 @@ impl Node {
         cluster_id: String,
         catalog: TopicCatalog,
         shards: Shards,
+        histories: Histories,
         started: Timestamp,
     ) -> Self {
         // A million ids a millisecond before two runs could meet, and positive for 270 years.
@@ -60,6 +63,7 @@ impl Node {
             advertise: settings.advertise.clone(),
             catalog: Arc::new(catalog),
             shards,
+            histories,
             limits: Limits {
                 request_bytes: settings.socket_request_max_bytes,
                 idle: settings.connections_max_idle,

@@ -20,6 +20,7 @@ use purgatory::{Clock, SystemClock};
 use tokio::runtime::Runtime;
 use tokio::sync::{Semaphore, watch};
 
+use crate::histories::Histories;
 use crate::node::Node;
 use crate::settings::{Settings, StoreKind};
 use crate::shard::{Message, Owned, Shards, shard_of};
@@ -106,7 +107,8 @@ impl Server {
         // Ports come first: who cannot have them should not have touched the data.
         let listener = runtime.block_on(listener::listen(&settings.listen))?;
         let address = listener.local_addr()?;
-        let http = runtime.block_on(serve_http(settings, &health))?;
+        let histories = Histories::new(settings.shards);
+        let http = runtime.block_on(serve_http(settings, &health, &histories))?;
 
         let clock = SystemClock::unix_millis();
         let Opened { store, cluster_id } = open()?;
@@ -114,9 +116,10 @@ impl Server {
             .context("cannot start the store's thread")?;
         let kept = acquire(&commits, settings)?;
         let config = coordinator_config(settings);
-        let (shards, inboxes) = ShardThreads::start(kept.owned, &config, &commits, clock)?;
+        let (shards, inboxes) = ShardThreads::start(kept.owned, &config, &commits, clock, &histories)?;
         let routes = Shards::new(inboxes, config.partitioner);
-        let node = Arc::new(Node::new(settings, cluster_id, kept.catalog, routes, clock.now()));
+        let node = Node::new(settings, cluster_id, kept.catalog, routes, histories, clock.now());
+        let node = Arc::new(node);
 
         let (closing, closed) = watch::channel(false);
         let places = Arc::new(Semaphore::new(settings.max_connections.min(Semaphore::MAX_PERMITS)));
@@ -252,11 +255,17 @@ fn coordinator_config(settings: &Settings) -> Config {
 }
 
 /// Serves metrics and health, if they are wanted.
-async fn serve_http(settings: &Settings, health: &Health) -> anyhow::Result<Option<SocketAddr>> {
+async fn serve_http(
+    settings: &Settings,
+    health: &Health,
+    histories: &Histories,
+) -> anyhow::Result<Option<SocketAddr>> {
     let Some(address) = &settings.http else { return Ok(None) };
     let listener = telemetry::bind(address).await?;
     let address = listener.local_addr()?;
-    tokio::spawn(telemetry::serve(listener, health.clone(), Metrics::install()));
+    let histories = histories.clone();
+    let metrics = Metrics::install().with(move |text| histories.render(text));
+    tokio::spawn(telemetry::serve(listener, health.clone(), metrics));
     Ok(Some(address))
 }
 

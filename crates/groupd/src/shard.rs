@@ -26,6 +26,7 @@ use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::oneshot;
 
 use crate::events_log::EventsLog;
+use crate::histories::ShardHistory;
 use crate::store::StoreHandle;
 use due::Due;
 use fetches::Fetches;
@@ -76,6 +77,7 @@ pub(crate) struct Shard {
     fetches: Fetches,
     due: Due,
     events: EventsLog,
+    history: ShardHistory,
     owned: Vec<(OffsetsPartition, OwnerEpoch)>,
     /// What is read of it; none once all is loaded.
     loading: Option<Receiver<Loading>>,
@@ -94,6 +96,7 @@ impl Shard {
         outlet: Outlet,
         store: StoreHandle,
         clock: SystemClock,
+        history: ShardHistory,
     ) -> Self {
         Self {
             coordinator,
@@ -104,6 +107,7 @@ impl Shard {
             fetches: Fetches::new(clock.now()),
             due: Due::default(),
             events: EventsLog::default(),
+            history,
             owned: Vec::new(),
             loading: None,
             writes: 0,
@@ -254,7 +258,10 @@ impl Shard {
                     self.writes += 1;
                     self.store.store(&write);
                 }
-                Output::Event(event) => self.events.record(&event),
+                Output::Event(event) => {
+                    self.history.record(&event);
+                    self.events.record(&event);
+                }
             }
         }
     }

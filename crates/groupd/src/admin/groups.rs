@@ -11,6 +11,7 @@ use super::cluster::Cluster;
 use super::codes;
 use super::describe::{Described, Member, described};
 use super::error::AdminError;
+use super::events::{self, Happened};
 use super::offsets::{self, Committed};
 use super::report::{self, Form, Report};
 use crate::tables;
@@ -30,7 +31,11 @@ pub(super) enum GroupsCommand {
     /// Show a group's members, what each has subscribed to and owns, and what is committed
     ///
     /// Lag is not shown: a coordinator knows what was committed, not what was written.
+    ///
+    /// Below: what has happened to it lately, and why. Only groupd tells.
     Describe { group: String },
+    /// Show what has happened to a group lately, and why; also to one that is gone
+    Events { group: String },
     /// Delete groups without members, their offsets included
     Delete {
         #[arg(required = true)]
@@ -55,6 +60,12 @@ pub(super) fn run(command: &GroupsCommand, cluster: &mut Cluster, form: Form) ->
     match command {
         GroupsCommand::List { state } => list(cluster, form, state),
         GroupsCommand::Describe { group } => describe(cluster, form, group),
+        GroupsCommand::Events { group } => {
+            let events = events::happened(cluster, group)?;
+            let none = || format!("nothing is known of what happened to group {group}");
+            let text = || if events.is_empty() { none() } else { events::text(&events) };
+            Ok(Report::new(form, text, || events::json(&events)))
+        }
         GroupsCommand::Delete { group } => delete(cluster, form, group),
         GroupsCommand::Evict { group, member, all, reason } => {
             evict(cluster, form, group, if *all { Who::All } else { Who::These(member) }, reason)
@@ -123,10 +134,11 @@ fn describe(cluster: &mut Cluster, form: Form, group: &str) -> Result<Report, Ad
         return Err(not_found(group));
     };
     let committed = offsets::committed(cluster, group)?;
+    let events = events::happened(cluster, group)?;
     Ok(Report::new(
         form,
-        || describe_text(group, &described, &committed),
-        || describe_json(group, &described, &committed),
+        || describe_text(group, &described, &committed, &events),
+        || describe_json(group, &described, &committed, &events),
     ))
 }
 
@@ -134,7 +146,12 @@ pub(super) fn not_found(group: &str) -> AdminError {
     AdminError::Refused { about: format!("group {group}"), code: codes::GROUP_ID_NOT_FOUND }
 }
 
-fn describe_text(group: &str, described: &Described, committed: &[Committed]) -> String {
+fn describe_text(
+    group: &str,
+    described: &Described,
+    committed: &[Committed],
+    happened: &[Happened],
+) -> String {
     let Described { state, protocol_type, protocol, coordinator, members } = described;
     let protocols = [protocol_type.as_str(), protocol.as_str()].join(" ");
     let about = [state.clone(), report::count(members.len(), "member"), protocols.trim().into()];
@@ -163,6 +180,10 @@ fn describe_text(group: &str, described: &Described, committed: &[Committed]) ->
         text += "\n\n";
         text += &tables::columns(["TOPIC", "PARTITION", "COMMITTED", "METADATA", "OWNED-BY"], rows);
     }
+    if !happened.is_empty() {
+        text += "\n\n";
+        text += &events::text(happened);
+    }
     text
 }
 
@@ -171,7 +192,12 @@ fn owner<'a>(members: &'a [Member], topic: &str, partition: i32) -> Option<&'a M
     members.iter().find(owns)
 }
 
-fn describe_json(group: &str, described: &Described, committed: &[Committed]) -> Value {
+fn describe_json(
+    group: &str,
+    described: &Described,
+    committed: &[Committed],
+    happened: &[Happened],
+) -> Value {
     let member = |member: &Member| {
         let assigned = member.assigned.as_ref().map(|set| {
             let topics = set.topics().map(|(topic, partitions)| (topic.to_owned(), json!(partitions)));
@@ -194,6 +220,7 @@ fn describe_json(group: &str, described: &Described, committed: &[Committed]) ->
         "coordinator": described.coordinator,
         "members": described.members.iter().map(member).collect::<Vec<_>>(),
         "offsets": committed.iter().map(Committed::json).collect::<Vec<_>>(),
+        "events": events::json(happened),
     })
 }
 

@@ -8,6 +8,7 @@ use coordinator::{Config, Coordinator};
 use purgatory::{Clock, SystemClock};
 use tokio::sync::mpsc;
 
+use crate::histories::Histories;
 use crate::shard::{Inbox, Owned, Report, Shard};
 use crate::store::CommitThread;
 use crate::telemetry::{Health, Readiness};
@@ -31,6 +32,7 @@ impl ShardThreads {
         config: &Config,
         commits: &CommitThread,
         clock: SystemClock,
+        histories: &Histories,
     ) -> anyhow::Result<(Self, Vec<Inbox>)> {
         let (reporter, reports) = mpsc::unbounded_channel();
         let mut this = Self { threads: Vec::new(), reports, loading: owned.len() };
@@ -39,7 +41,8 @@ impl ShardThreads {
             let (inbox, outlet) = Inbox::new();
             let store = commits.handle(std::sync::Arc::new(inbox.clone()));
             let coordinator = Coordinator::new(config.clone(), super::random()?, clock.now());
-            let shard = Shard::new(index, coordinator, outlet, store, clock);
+            let shard =
+                Shard::new(index, coordinator, outlet, store, clock, histories.of_shard(index).clone());
             let reporter = reporter.clone();
             let work = move || supervise(shard, owned, &reporter);
             let thread = Builder::new().name(format!("shard-{index}")).spawn(work);

@@ -25,7 +25,12 @@ impl Shards {
 
     /// Where `group` lives.
     pub(crate) fn of(&self, group: &GroupId) -> &Inbox {
-        &self.inboxes[shard_of(self.partitioner.partition(group), self.inboxes.len())]
+        &self.inboxes[self.index_of(group)]
+    }
+
+    /// The number of the shard where `group` lives.
+    pub(crate) fn index_of(&self, group: &GroupId) -> usize {
+        shard_of(self.partitioner.partition(group), self.inboxes.len())
     }
 
     /// Every shard.

@@ -1,5 +1,7 @@
 //! The table of metrics, and the recorder that collects them. Whoever counts uses the names in [`name`].
 
+use std::sync::Arc;
+
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle, PrometheusRecorder};
 
 use super::process;
@@ -48,6 +50,10 @@ pub mod name {
     pub const OFFSETS_DELETED: &str = "groupd_offsets_deleted_total";
     /// Groups that are gone.
     pub const GROUPS_REMOVED: &str = "groupd_groups_removed_total";
+    /// Events in a group's history, by kind; labels `group` and `event`.
+    pub const GROUP_EVENTS: &str = "groupd_group_events_total";
+    /// When a group's last event was, and what; labels `group`, `generation`, `event` and `about`.
+    pub const GROUP_LAST_EVENT: &str = "groupd_group_last_event_timestamp_seconds";
     /// From a write handed to the store to its sync.
     pub const STORE_SECONDS: &str = "groupd_store_commit_seconds";
     /// Writes per group commit.
@@ -143,6 +149,16 @@ pub const METRICS: &[Metric] = &[
     metric(name::OFFSETS_EXPIRED, COUNTER, "Offsets removed at the end of their retention."),
     metric(name::OFFSETS_DELETED, COUNTER, "Offsets deleted by request or with their topic."),
     metric(name::GROUPS_REMOVED, COUNTER, "Groups removed."),
+    metric(
+        name::GROUP_EVENTS,
+        COUNTER,
+        "Events of each kind, of the 100 groups a shard that had the latest ones.",
+    ),
+    metric(
+        name::GROUP_LAST_EVENT,
+        GAUGE,
+        "When the last event of such a group was, Unix seconds; what it was is in the labels.",
+    ),
     metric(name::STORE_SECONDS, SECONDS, "From a write handed to the store to the end of its sync."),
     metric(name::STORE_BATCH, COUNTS, "Writes that shared one sync."),
     metric(name::STORE_QUEUE, GAUGE, "Writes that wait for the next sync."),
@@ -155,6 +171,7 @@ pub const METRICS: &[Metric] = &[
 #[derive(Clone)]
 pub struct Metrics {
     handle: PrometheusHandle,
+    more: Arc<dyn Fn(&mut String) + Send + Sync>,
 }
 
 impl Metrics {
@@ -166,12 +183,19 @@ impl Metrics {
         if metrics::set_global_recorder(recorder).is_ok() {
             describe();
         }
-        Self { handle }
+        Self { handle, more: Arc::new(|_| {}) }
+    }
+
+    /// The same, and what `more` appends at each scrape: of the table's names too, and none that is counted as well.
+    #[must_use]
+    pub fn with(self, more: impl Fn(&mut String) + Send + Sync + 'static) -> Self {
+        Self { more: Arc::new(more), ..self }
     }
 
     /// All of it as Prometheus reads it, with the process' own figures.
     pub fn render(&self) -> String {
         let mut text = self.handle.render();
+        (self.more)(&mut text);
         process::render(&mut text);
         text
     }

@@ -7,6 +7,7 @@
 
 mod connections;
 mod groups;
+mod histories;
 mod hostile;
 mod restart;
 mod store;

@@ -186,6 +186,48 @@ fn a_living_group_is_protected_until_its_members_are_out() {
 }
 
 #[test]
+fn what_happened_to_a_group_is_told_with_its_causes_even_when_it_is_gone() {
+    let (server, address) = server();
+    let member = Alive::join(&server);
+    let described = groupd(&address, "groups describe app --json").expect(0).json();
+    let kinds = |events: &serde_json::Value| -> Vec<String> {
+        let events = events.as_array().expect("a list");
+        events.iter().map(|event| event["event"].as_str().expect("a word").to_owned()).collect()
+    };
+    let round = ["rebalance_started", "rebalance_joined", "rebalance_completed"];
+    assert_eq!(kinds(&described["events"]), round);
+    let joined = &described["events"][1];
+    assert_eq!((&joined["number"], &joined["generation"]), (&json!(2), &json!(1)));
+    assert_eq!(joined["member"], json!(member.id));
+    let about = joined["about"].as_str().expect("a sentence");
+    assert!(about.starts_with("1 member, waited "), "{about}");
+    let at = joined["at"].as_str().expect("a time");
+    assert!(at.starts_with("20") && at.ends_with('Z'), "{at}");
+
+    groupd(&address, "groups evict app pod-1 --reason stuck").expect(0);
+    groupd(&address, "offsets set app orders:0=7").expect(0);
+    groupd(&address, "offsets delete app orders:0").expect(0);
+    let events = groupd(&address, "groups events app --json").expect(0).json();
+    let expected =
+        [&round[..], &["member_left", "rebalance_started", "rebalance_joined"], &["offset_deleted"]].concat();
+    let told = kinds(&events);
+    for kind in expected {
+        assert!(told.iter().any(|told| told == kind), "{kind}: {told:?}");
+    }
+    let text = groupd(&address, "groups events app").expect(0).out;
+    assert!(text.starts_with("WHEN "), "{text}");
+    assert!(text.lines().any(|line| line.contains("member left") && line.ends_with("stuck")), "{text}");
+    assert!(text.lines().any(|line| line.ends_with("orders:0")), "{text}");
+
+    // It went with its last offset.
+    groupd(&address, "groups describe app").expect(1);
+    let text = groupd(&address, "groups events app").expect(0).out;
+    assert!(text.contains("group removed") && text.contains("rebalance completed"), "{text}");
+    let none = groupd(&address, "groups events nosuch").expect(0).out;
+    assert_eq!(none, "nothing is known of what happened to group nosuch\n");
+}
+
+#[test]
 fn what_is_done_and_what_is_not_are_told_apart() {
     let (_server, address) = server();
     groupd(&address, "offsets set g orders:0=5").expect(0);
