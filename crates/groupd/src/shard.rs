@@ -7,6 +7,7 @@
 //! A shard that panics has a coordinator whose state cannot be trusted: it takes the process down. What was
 //! acknowledged is in the store, so that a restart goes on from there; going on without it would not.
 
+mod deletions;
 mod due;
 mod fetches;
 mod gauges;
@@ -28,6 +29,7 @@ use tokio::sync::oneshot;
 use crate::events_log::EventsLog;
 use crate::histories::ShardHistory;
 use crate::store::StoreHandle;
+use deletions::Deletions;
 use due::Due;
 use fetches::Fetches;
 use gauges::Gauges;
@@ -74,6 +76,7 @@ pub(crate) struct Shard {
     clock: SystemClock,
     /// The way back to each client that waits for the coordinator, by the number of its token.
     open: HashMap<u64, oneshot::Sender<Response>, foldhash::fast::RandomState>,
+    deletions: Deletions,
     fetches: Fetches,
     due: Due,
     events: EventsLog,
@@ -104,6 +107,7 @@ impl Shard {
             store,
             clock,
             open: HashMap::default(),
+            deletions: Deletions::default(),
             fetches: Fetches::new(clock.now()),
             due: Due::default(),
             events: EventsLog::default(),
@@ -228,6 +232,7 @@ impl Shard {
             }
             Message::Stored(id, outcome) => {
                 self.writes -= 1;
+                self.deletions.reported(id, outcome);
                 self.coordinator.handle(now, Input::Stored(id, outcome));
             }
             Message::TopicPartitionsDeleted(partitions) => {
@@ -248,14 +253,14 @@ impl Shard {
                 Output::Respond(token, response) => {
                     // No longer open: its client went away, and its Abandon has been handled.
                     if let Some(reply) = self.open.remove(&token.number()) {
-                        // Refused by a client that goes away: its Abandon is on the way.
-                        let _ = reply.send(response);
+                        self.deletions.respond(reply, response);
                     }
                 }
                 // Its client asked again, elsewhere: it gets no answer, and its connection ends.
                 Output::Superseded(token) => drop(self.open.remove(&token.number())),
                 Output::Store(write) => {
                     self.writes += 1;
+                    self.deletions.asked(write.id);
                     self.store.store(&write);
                 }
                 Output::Event(event) => {

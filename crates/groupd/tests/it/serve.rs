@@ -88,6 +88,14 @@ impl Client {
         body.to_vec()
     }
 
+    /// Whether bytes have come that were not received yet.
+    pub(crate) fn has_answer(&self) -> bool {
+        self.stream.set_nonblocking(true).unwrap();
+        let came = self.stream.peek(&mut [0]).is_ok();
+        self.stream.set_nonblocking(false).unwrap();
+        came
+    }
+
     /// Asks and waits for the answer's body.
     pub(crate) fn ask<'a, R: Request<'a>>(&mut self, version: i16, request: &R) -> Vec<u8> {
         let sent = self.send(version, request);

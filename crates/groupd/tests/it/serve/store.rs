@@ -10,18 +10,22 @@ use groupd::store::{
     Batch, CATALOG_PARTITION, MemoryStore, PartitionReader, ReadPartition, Store, StoreFailure,
 };
 use groupd::telemetry::Readiness;
+use kafka_wire::offset_delete::{OffsetDeleteRequestPartition, OffsetDeleteRequestTopic};
 use kafka_wire::{
-    DescribeGroupsRequest, DescribeGroupsResponse, HeartbeatRequest, HeartbeatResponse, ListGroupsRequest,
-    ListGroupsResponse,
+    DeleteGroupsRequest, DeleteGroupsResponse, DescribeGroupsRequest, DescribeGroupsResponse,
+    HeartbeatRequest, HeartbeatResponse, ListGroupsRequest, ListGroupsResponse, OffsetDeleteRequest,
+    OffsetDeleteResponse,
 };
 use parking_lot::Mutex;
 
 use super::groups::{Member, committed, stable};
-use super::{Client, read, settings};
+use super::{Client, Sent, read, settings};
 
 const COORDINATOR_LOAD_IN_PROGRESS: i16 = 14;
 const COORDINATOR_NOT_AVAILABLE: i16 = 15;
+const NOT_COORDINATOR: i16 = 16;
 const UNKNOWN_MEMBER_ID: i16 = 25;
+const GROUP_ID_NOT_FOUND: i16 = 69;
 
 /// What happens to the next writes.
 #[derive(Clone)]
@@ -181,6 +185,61 @@ fn a_refused_write_is_told_and_nothing_is_kept_of_it() {
     *hand.writes.lock() = Writes::Succeed;
     assert_eq!(member.commit(43), 0);
     assert_eq!(committed(&mut member.client), [43, -1]);
+    server.stop();
+}
+
+/// A deletion of the member's offset, on its way.
+fn send_delete(client: &mut Client) -> Sent {
+    let partitions = vec![OffsetDeleteRequestPartition { partition_index: 2 }];
+    let topics = vec![OffsetDeleteRequestTopic { name: "orders", partitions }];
+    client.send(0, &OffsetDeleteRequest { group_id: "orders-app", topics })
+}
+
+fn deleted(client: &mut Client, sent: Sent) -> i16 {
+    read::<OffsetDeleteResponse<'_>>(0, &client.receive(sent)).error_code
+}
+
+/// A group with an offset and no members.
+fn left_behind(server: &Server) -> Client {
+    let mut member = stable(server);
+    assert_eq!(member.commit(42), 0);
+    let leave = member.send_leave();
+    assert_eq!(member.left(leave), 0);
+    super::groups::until(server, |group| group.group_state == "Empty");
+    member.client
+}
+
+#[test]
+fn a_deletion_is_answered_when_it_is_stored_and_not_before() {
+    let (server, hand) = start_loaded();
+    let mut admin = left_behind(&server);
+    let (held, release) = hand.hold();
+    let sent = send_delete(&mut admin);
+    held.recv().unwrap();
+    // The shard has answered others since.
+    assert_eq!(committed(&mut Client::connect(server.address())), [-1, -1]);
+    assert!(!admin.has_answer(), "told before it was durable");
+    *hand.writes.lock() = Writes::Succeed;
+    drop(release);
+    assert_eq!(deleted(&mut admin, sent), 0);
+    server.stop();
+}
+
+#[test]
+fn a_deletion_that_is_not_kept_is_told() {
+    let (server, hand) = start_loaded();
+    let mut admin = left_behind(&server);
+    *hand.writes.lock() = Writes::Fail(StoreError::NotEnoughReplicas);
+    let sent = send_delete(&mut admin);
+    assert_eq!(deleted(&mut admin, sent), COORDINATOR_NOT_AVAILABLE);
+    server.stop();
+    let (server, hand) = start_loaded();
+    let mut admin = left_behind(&server);
+    *hand.writes.lock() = Writes::Break;
+    let body = admin.ask(2, &DeleteGroupsRequest { groups_names: vec!["orders-app", "nosuch"] });
+    let response: DeleteGroupsResponse<'_> = read(2, &body);
+    let codes: Vec<_> = response.results.iter().map(|result| result.error_code).collect();
+    assert_eq!(codes, [NOT_COORDINATOR, GROUP_ID_NOT_FOUND]);
     server.stop();
 }
 
