@@ -64,6 +64,7 @@ impl Coordinator {
                 requests::handle(self, token, request);
             }
             Input::Abandon(token) => requests::join_group::abandon(self, token),
+            Input::GiveUp(group, member) => requests::join_group::give_up(self, &group, &member),
             Input::Stored(id, outcome) => delayed::store::on_stored(self, id, outcome),
             Input::EndTransaction { producer, partitions, outcome } => {
                 transactions::end(self, producer, &partitions, outcome);

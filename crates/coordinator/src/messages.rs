@@ -19,7 +19,7 @@ pub use response::{
     OffsetCommitResponse, OffsetDeleteResponse, OffsetFetchResponse, Response, SyncGroupResponse,
 };
 
-use crate::ids::{OffsetsPartition, OwnerEpoch, ProducerId, TopicPartition};
+use crate::ids::{GroupId, MemberId, OffsetsPartition, OwnerEpoch, ProducerId, TopicPartition};
 
 /// The way back to one waiting client. Not `Clone`: it is answered at most once.
 ///
@@ -52,6 +52,9 @@ pub enum Input {
     Request(Token, Request),
     /// The client behind this token number is gone: what it has parked is dropped, unanswered.
     Abandon(u64),
+    /// The client to whom this member id was handed out with MEMBER_ID_REQUIRED will not use it: its connection ended, or
+    /// it asked for another. A round that waited for it goes on at once. An id that was used meanwhile is left alone.
+    GiveUp(GroupId, MemberId),
     /// A write ended. Late, repeated and unknown ids do nothing.
     Stored(StoreId, Result<(), StoreError>),
     /// A transaction of `producer` ended and its marker was written to these partitions.

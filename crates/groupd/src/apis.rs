@@ -6,6 +6,7 @@ mod describe_cluster;
 mod describe_configs;
 mod fetch;
 mod find_coordinator;
+mod handed_out;
 mod head;
 mod init_producer_id;
 mod list_offsets;
@@ -14,12 +15,13 @@ mod metadata;
 mod produce;
 mod topics;
 
-use coordinator::messages::{Request, Response};
+use coordinator::ids::GroupId;
+use coordinator::messages::{GroupError, JoinGroup, Request, Response};
 use kafka_wire::WireError;
 
 use crate::connection::Pending;
 use crate::node::Node;
-use crate::shard::{Answer, Inbox};
+use crate::shard::{Answer, Inbox, Message};
 use crate::wire::{self, Asked, Decoded, GroupApi, Questions, Unreadable};
 pub(crate) use client::Client;
 pub(crate) use fetch::AskedFetch;
@@ -175,7 +177,12 @@ fn unreadable<E: Into<Unreadable>>(head: Head) -> impl Fn(E) -> Refused {
 async fn ask(node: &Node, client: &mut Client, head: Head, decoded: Decoded) -> Pending {
     let answers = match decoded.questions {
         Questions::None => Vec::new(),
-        Questions::One(group, request) => vec![ask_one(node.shards.of(&group), client, request).await],
+        Questions::One(group, request) => {
+            if let Request::JoinGroup(join) = &request {
+                give_up_others(node, client, join);
+            }
+            vec![ask_one(node.shards.of(&group), client, request).await]
+        }
         Questions::PerGroup(questions) => {
             let mut answers = Vec::with_capacity(questions.len());
             for (group, request) in questions {
@@ -192,6 +199,32 @@ async fn ask(node: &Node, client: &mut Client, head: Head, decoded: Decoded) -> 
         }
     };
     Pending::group(head, answers, decoded.asked)
+}
+
+/// A client that joins uses the id that it was given, or asks for another.
+fn give_up_others(node: &Node, client: &mut Client, join: &JoinGroup) {
+    if !join.member.is_empty() {
+        return client.handed_out.used(&join.member);
+    }
+    for member in client.handed_out.asks_again(&join.group) {
+        node.shards.of(&join.group).send(Message::GiveUp(join.group.clone(), member));
+    }
+}
+
+/// The connection of `client` ends: the ids it was given and did not use are free.
+pub(crate) fn end(node: &Node, client: &mut Client) {
+    for (group, member) in client.handed_out.end() {
+        node.shards.of(&group).send(Message::GiveUp(group, member));
+    }
+}
+
+/// Remembers an id that this answer hands out.
+fn remember(client: &mut Client, group: &GroupId, responses: &[Response]) {
+    if let [Response::JoinGroup(response)] = responses
+        && response.error == Some(GroupError::MemberIdRequired)
+    {
+        client.handed_out.give(group.clone(), response.member.clone());
+    }
 }
 
 async fn ask_one(shard: &Inbox, client: &mut Client, request: Request) -> Answer<Response> {
@@ -213,10 +246,14 @@ async fn park_fetch(node: &Node, client: &mut Client, head: Head, asked: AskedFe
 /// What cannot be said in this version.
 pub(crate) fn respond_group(
     node: &Node,
+    client: &mut Client,
     head: Head,
     asked: &Asked,
     responses: Vec<Response>,
     out: &mut Vec<u8>,
 ) -> Result<(), WireError> {
+    if let Asked::Join(group) = asked {
+        remember(client, group, &responses);
+    }
     respond(head, out, |out| asked.encode(responses, head.version, &node.catalog, out))
 }

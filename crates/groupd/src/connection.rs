@@ -85,7 +85,9 @@ pub(crate) async fn serve(
         stream,
         node,
     };
-    if let Err(why) = connection.run(closing).await {
+    let ended = connection.run(closing).await;
+    apis::end(&connection.node, &mut connection.client);
+    if let Err(why) = ended {
         why.report(peer);
     }
 }
@@ -153,7 +155,7 @@ impl Connection {
         loop {
             while self.out.len() < WRITE_AT {
                 let Some(front) = self.pending.pop_front_if(Pending::is_ready) else { break };
-                front.write(&self.node, &mut self.out)?;
+                front.write(&self.node, &mut self.client, &mut self.out)?;
             }
             if self.out.is_empty() {
                 return Ok(());

@@ -230,6 +230,7 @@ impl Shard {
                 }
                 self.fetches.abandon(number);
             }
+            Message::GiveUp(group, member) => self.coordinator.handle(now, Input::GiveUp(group, member)),
             Message::Stored(id, outcome) => {
                 self.writes -= 1;
                 self.deletions.reported(id, outcome);

@@ -71,6 +71,8 @@ pub(crate) enum Questions {
 pub(crate) enum Asked {
     /// Nothing: the coordinator's response says it all.
     One,
+    /// The group that is joined.
+    Join(GroupId),
     DescribeGroups,
     ListGroups,
     DeleteGroups,
@@ -94,7 +96,8 @@ pub(crate) fn decode(
     match api {
         GroupApi::JoinGroup => {
             let request = join_group::decode(from, version, body)?;
-            Ok(one(request.group.clone(), Request::JoinGroup(request), Asked::One))
+            let asked = Asked::Join(request.group.clone());
+            Ok(one(request.group.clone(), Request::JoinGroup(request), asked))
         }
         GroupApi::SyncGroup => {
             let request = sync_group::decode(version, body)?;
@@ -183,7 +186,7 @@ impl Asked {
         out: &mut Vec<u8>,
     ) -> Result<(), WireError> {
         match self {
-            Self::One => encode_one(&responses, version, out),
+            Self::One | Self::Join(_) => encode_one(&responses, version, out),
             Self::DescribeGroups => describe_groups::encode(&all!(responses, DescribeGroup), version, out),
             Self::ListGroups => list_groups::encode(&all!(responses, ListGroups), version, out),
             Self::DeleteGroups => delete_groups::encode(&all!(responses, DeleteGroups), version, out),

@@ -6,7 +6,7 @@ use crate::delayed::store::{DelayedStore, ReplacementStore};
 use crate::delayed::{heartbeat, join};
 use crate::events::EventKind;
 use crate::group::{Client, Group, Joining, MemberIndex, Parked, Phase, Rejoin, Standing};
-use crate::ids::{Blob, Generation, MemberId};
+use crate::ids::{Blob, Generation, GroupId, MemberId};
 use crate::messages::{
     GroupError, JoinGroup, JoinGroupResponse, JoinedMember, Response, SyncGroupResponse, Token,
 };
@@ -305,6 +305,15 @@ pub(crate) fn refusal(member: MemberId, error: GroupError) -> JoinGroupResponse 
 
 fn refuse(turn: &mut Turn, token: Token, member: MemberId, error: GroupError) {
     turn.respond(token, Response::JoinGroup(refusal(member, error)));
+}
+
+/// Nobody will use an id that was handed out: Kafka's rounds wait for it until its session timeout (KAFKA-7909).
+pub(crate) fn give_up(coordinator: &mut Coordinator, group: &GroupId, member: &MemberId) {
+    let Some(index) = coordinator.groups.find(group) else { return };
+    let Some((turn, group)) = coordinator.turn_and_group(index) else { return };
+    if group.pending.contains(member) {
+        heartbeat::remove_pending_member(turn, group, member);
+    }
 }
 
 /// The client behind a parked request is gone: nobody is answered.

@@ -77,6 +77,49 @@ fn a_pending_member_may_leave() {
     );
 }
 
+/// Kafka waits for it until its session timeout.
+#[test]
+fn nobody_waits_for_an_id_whose_client_is_gone() {
+    check(
+        "m1",
+        "
+        0s m2 join v4
+        0s | m2 join MemberIdRequired
+        1s m1 join
+        2s m2 gives-up
+        2s | m1 joined 2 range led by m1 of m1
+        3s m2 gives-up
+        3s m2 join
+        3s | m2 join UnknownMemberId
+        ",
+    );
+}
+
+/// It came back over another connection before the end of the first was noticed.
+#[test]
+fn an_id_in_use_cannot_be_given_up() {
+    check(
+        "m1",
+        "
+        0s m2 join v4
+        0s | m2 join MemberIdRequired
+        0s m2 join
+        0s m2 gives-up
+        1s m1 join
+        1s | m1 joined 2 range led by m1 of m1 m2
+        1s | m2 joined 2 range led by m1
+        1s m2 gives-up
+        1s m1 sync m1=a m2=b
+        1s | m1 synced a
+        1s m2 sync
+        1s | m2 synced b
+        1s m2 gives-up
+        2s m2 heartbeats
+        2s | m2 lives
+        ",
+    );
+}
+
 #[test]
 fn handed_out_ids_of_one_group_are_bounded() {
     check(

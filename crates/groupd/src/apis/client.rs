@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use super::handed_out::HandedOut;
 use crate::wire::Asker;
 
 /// Bits of a token's number that count the questions of one connection.
@@ -18,13 +19,15 @@ pub(crate) struct Client {
     host: Arc<str>,
     id: Arc<str>,
     questions: u64,
+    /// Member ids that it was told and has not used.
+    pub(super) handed_out: HandedOut,
 }
 
 impl Client {
     /// The client of connection number `connection`, which comes from `peer` and reached us at `reached`.
     pub(crate) fn new(connection: u64, peer: SocketAddr, reached: SocketAddr) -> Self {
         let host = format!("/{}", peer.ip().to_canonical()).into();
-        Self { connection, reached, host, id: "".into(), questions: 0 }
+        Self { connection, reached, host, id: "".into(), questions: 0, handed_out: HandedOut::default() }
     }
 
     /// As the coordinator remembers it.

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use coordinator::messages::Response;
 
-use crate::apis::{self, AskedFetch, Head};
+use crate::apis::{self, AskedFetch, Client, Head};
 use crate::node::Node;
 use crate::shard::{Answer, NoAnswer};
 use crate::wire::Asked;
@@ -87,13 +87,13 @@ impl Pending {
     /// # Errors
     ///
     /// If there is none.
-    pub(crate) fn write(self, node: &Node, out: &mut Vec<u8>) -> Result<(), Unanswered> {
+    pub(crate) fn write(self, node: &Node, client: &mut Client, out: &mut Vec<u8>) -> Result<(), Unanswered> {
         let Self { head, begun, work } = self;
         match work {
             Work::Ready(frame) if out.is_empty() => *out = frame,
             Work::Ready(frame) => out.extend_from_slice(&frame),
             Work::Group { asked, answers } => {
-                apis::respond_group(node, head, &asked, answers.all()?, out)?;
+                apis::respond_group(node, client, head, &asked, answers.all()?, out)?;
             }
             Work::Fetch { asked, answers } => {
                 answers.all()?;

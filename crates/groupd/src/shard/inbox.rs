@@ -2,14 +2,14 @@
 //!
 //! Bounded by permits rather than by the channel: a connection waits (asynchronously) for a permit before it
 //! sends, and the shard gives permits back as it takes messages out. What the shard owes itself (the end of a
-//! write, an abandoned request) needs no permit: there is at most one of each per request already let in.
+//! write, an abandoned request or member id) needs no permit: there is at most one of each per request already let in.
 
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use coordinator::ids::TopicPartition;
+use coordinator::ids::{GroupId, MemberId, TopicPartition};
 use coordinator::messages::{Request, Response, StoreError, StoreId, Token};
 use crossbeam_channel::{Receiver, Sender};
 use tokio::sync::{Semaphore, oneshot};
@@ -29,6 +29,8 @@ pub(crate) enum Message {
     Fetch(u64, Fetch, oneshot::Sender<()>),
     /// The client behind this token number is gone.
     Abandon(u64),
+    /// The client that was given this member id will not use it.
+    GiveUp(GroupId, MemberId),
     /// A write ended.
     Stored(StoreId, Result<(), StoreError>),
     /// These partitions are no more.
@@ -42,7 +44,11 @@ impl Message {
     pub(crate) fn holds_permit(&self) -> bool {
         match self {
             Self::Ask(..) | Self::Fetch(..) => true,
-            Self::Abandon(_) | Self::Stored(..) | Self::TopicPartitionsDeleted(_) | Self::Stop => false,
+            Self::Abandon(_)
+            | Self::GiveUp(..)
+            | Self::Stored(..)
+            | Self::TopicPartitionsDeleted(_)
+            | Self::Stop => false,
         }
     }
 }
@@ -55,7 +61,12 @@ impl Message {
             Self::Ask(_, Request::TxnOffsetCommit(request), _) => request.commit.offsets.len(),
             Self::Ask(_, Request::OffsetFetch(fetch), _) => fetch.partitions.as_ref().map_or(1, Vec::len),
             Self::TopicPartitionsDeleted(partitions) => partitions.len(),
-            Self::Ask(..) | Self::Fetch(..) | Self::Abandon(_) | Self::Stored(..) | Self::Stop => 1,
+            Self::Ask(..)
+            | Self::Fetch(..)
+            | Self::Abandon(_)
+            | Self::GiveUp(..)
+            | Self::Stored(..)
+            | Self::Stop => 1,
         }
     }
 }

@@ -43,6 +43,7 @@ impl Script {
             (_, "leaves") => self.leave(who, &[who]),
             (_, "removes") => self.leave(who, &words.0),
             (_, "gone") => self.gone(who),
+            (_, "gives-up") => self.gives_up(who),
             (_, "describes") => {
                 self.request(who, Request::DescribeGroup(DescribeGroup { group: Self::group() }));
             }
@@ -132,6 +133,12 @@ impl Script {
         let latest = self.tokens.iter().rposition(|(sender, _)| sender == who).expect("it sent something");
         self.tokens[latest].1 = true;
         self.turn(Input::Abandon(latest as u64));
+    }
+
+    /// The connection on which the client was given its id is closed.
+    fn gives_up(&mut self, who: &str) {
+        let member = self.client(who).member;
+        self.turn(Input::GiveUp(Self::group(), member));
     }
 
     pub(super) fn client(&self, who: &str) -> Client {

@@ -294,3 +294,44 @@ fn what_is_parked_is_answered_when_the_server_stops() {
     assert_eq!(second.joined(join).error, NOT_COORDINATOR);
     assert_eq!(second.client.receive_frame(), None);
 }
+
+/// Kafka's rounds wait for it until its session timeout, 30 s here; longer than this test has patience.
+#[test]
+fn no_round_waits_for_an_id_whose_connection_ended_or_that_was_asked_for_again() {
+    let server = start(&settings());
+    let mut first = stable(&server);
+    drop(Member::new(&server));
+    let rejoin = first.send_join();
+    assert_eq!(first.joined(rejoin).members, [first.id.clone()]);
+
+    // Its answer was lost to it, so it asks again on the same connection: then only one id is waited for.
+    let mut second = Member::new(&server);
+    second.id.clear();
+    let sent = second.send_join();
+    assert_eq!(second.joined(sent).error, MEMBER_ID_REQUIRED);
+    let of_second = second.send_join();
+    until(&server, |group| group.members.len() == 2);
+    let of_first = first.send_join();
+    assert_eq!(first.joined(of_first).members.len(), 2);
+    assert_eq!(second.joined(of_second).error, 0);
+
+    // What is in use stays in use, whoever was told of it before.
+    let mut elsewhere = second.on_another_connection(&server);
+    drop(second);
+    assert_eq!(elsewhere.heartbeat(), 0);
+    server.stop();
+}
+
+/// The connection that got the id ends after another one has used it.
+#[test]
+fn an_id_that_is_used_over_another_connection_survives_the_first() {
+    let server = start(&settings());
+    let told = Member::new(&server);
+    let mut user = told.on_another_connection(&server);
+    let join = user.send_join();
+    assert_eq!(user.joined(join).error, 0);
+    drop(told);
+    let sent = user.send_sync(&[]);
+    assert_eq!(user.synced(sent).0, 0);
+    assert_eq!(user.heartbeat(), 0);
+}
