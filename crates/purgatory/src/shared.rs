@@ -10,14 +10,21 @@
 //! No two locks are ever held at once, and none while code of the user runs: there is no lock order to get wrong, and
 //! nothing a completion does (submit, trigger, cancel, panic, drop) can meet a lock of ours that it already holds.
 
+mod counts;
 mod driver;
 mod examine;
+mod executor;
 mod exit;
 mod held;
 mod inner;
+mod leave;
+mod marks;
 mod options;
+mod outbox;
 mod shard;
+mod trigger;
 mod wait;
+mod watches;
 
 use std::fmt;
 use std::hash::{BuildHasher, Hash};
@@ -30,13 +37,16 @@ pub use exit::{Exit, Exits};
 pub use options::{Options, SharedStats};
 pub use wait::Wait;
 
-use crate::sync::{AtomicUsize, Ordering};
+use crate::sync::AtomicUsize;
 use crate::{Cause, DefaultHashBuilder, Refused, Submission, TimerId, Timestamp};
-use exit::{Executor, Sink};
+use counts::Counts;
+use executor::Executor;
+use exit::{Occupied, Sink};
 use held::Held;
-use inner::{Evicting, Parked, Refusal};
-use options::Counts;
-use shard::Shard;
+use inner::{Inner, Parked, Refusal, Seats};
+use leave::Evicting;
+use outbox::Outboxes;
+use shard::{Shard, ShardIndex};
 
 /// What waits in a [`SharedPurgatory`], and how it is known that it need not wait any longer.
 pub trait DelayedOperation: Plantable + Send + 'static {
@@ -59,7 +69,7 @@ use Clone as Plantable;
 /// Names one operation of one [`SharedPurgatory`]. Once it has left the id is stale for good.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SharedId {
-    shard: u32,
+    home: ShardIndex,
     timer: TimerId,
 }
 
@@ -118,33 +128,6 @@ pub struct SharedPurgatory<K, O, S = DefaultHashBuilder> {
     inner: Arc<Inner<K, O, S>>,
 }
 
-struct Inner<K, O, S> {
-    /// A power of two of them.
-    shards: Box<[Shard<Held<O>, K, S>]>,
-    seats: Seats,
-    hasher: S,
-    sink: Sink<O>,
-    counts: Counts,
-    max_pending: usize,
-    /// Operations that wait, or have left but were not taken from the channel yet.
-    occupied: Arc<AtomicUsize>,
-    next_home: AtomicUsize,
-}
-
-/// The shards' seats at the driver, given back when the purgatory goes.
-struct Seats {
-    driver: Driver,
-    seats: Vec<usize>,
-}
-
-impl Drop for Seats {
-    fn drop(&mut self) {
-        for &seat in &self.seats {
-            self.driver.leave_seat(seat);
-        }
-    }
-}
-
 impl<K, O> SharedPurgatory<K, O>
 where
     K: Hash + Eq + Send + 'static,
@@ -157,10 +140,11 @@ where
     /// If `options` ask for no shard, or for more than 4,096.
     pub fn with_channel(driver: &Driver, options: &Options) -> (Self, Exits<O>) {
         let (sender, receiver) = crossbeam_channel::unbounded();
-        let purgatory =
-            Self::with_sink(driver, options, DefaultHashBuilder::default(), Sink::Channel(sender));
-        let exits = Exits::new(receiver, Arc::clone(&purgatory.inner.occupied));
-        (purgatory, exits)
+        let occupied = Arc::<Occupied>::default();
+        let outboxes = Arc::new(Outboxes::new(options.locks(), Arc::clone(&occupied)));
+        let exits = Exits::new(receiver, Arc::clone(&outboxes));
+        let sink = Sink::Channel(sender, outboxes);
+        (Self::with_sink(driver, options, DefaultHashBuilder::default(), sink, occupied), exits)
     }
 
     /// A purgatory whose exits are given to `run`, on whichever thread let them go and one at a time.
@@ -177,7 +161,7 @@ where
         run: impl Fn(Exit<O>) + Send + Sync + 'static,
     ) -> Self {
         let sink = Sink::Executor(Executor::new(run));
-        Self::with_sink(driver, options, DefaultHashBuilder::default(), sink)
+        Self::with_sink(driver, options, DefaultHashBuilder::default(), sink, Arc::default())
     }
 }
 
@@ -187,21 +171,25 @@ where
     O: DelayedOperation,
     S: BuildHasher + Clone + Send + Sync + 'static,
 {
-    fn with_sink(driver: &Driver, options: &Options, hasher: S, sink: Sink<O>) -> Self {
-        let shards = options.shards;
-        assert!((1..=4_096).contains(&shards), "1 to 4,096 shards, not {shards}");
+    fn with_sink(
+        driver: &Driver,
+        options: &Options,
+        hasher: S,
+        sink: Sink<O>,
+        occupied: Arc<Occupied>,
+    ) -> Self {
+        let count = options.locks();
         let start = driver.now();
         let inner = Arc::new_cyclic(|weak: &Weak<Inner<K, O, S>>| {
-            let count = shards.next_power_of_two();
             let seat = |shard| driver.take_seat(Weak::<Inner<K, O, S>>::clone(weak), shard);
             Inner {
-                shards: (0..count).map(|_| Shard::new(start, hasher.clone())).collect(),
+                shards: (0..count).map(|_| Shard::new(start)).collect(),
                 seats: Seats { driver: driver.clone(), seats: (0..count).map(seat).collect() },
                 hasher,
                 sink,
                 counts: Counts::new(&options.name),
                 max_pending: options.max_pending,
-                occupied: Arc::default(),
+                occupied,
                 next_home: AtomicUsize::new(0),
             }
         });
@@ -223,15 +211,75 @@ where
     /// If the operation panics in its first examination; it is dropped then, and nothing was registered.
     pub fn try_complete_else_watch(
         &self,
-        mut operation: O,
+        operation: O,
         keys: impl IntoIterator<Item = K>,
+        deadline: Timestamp,
+    ) -> Result<Submission<O, SharedId>, Refused<O>> {
+        self.submit(operation, keys.into_iter().map(|key| (key, None)), deadline)
+    }
+
+    /// As [`try_complete_else_watch`](Self::try_complete_else_watch), but the operation is examined only when
+    /// [`reach`](Self::reach) tells of a key that it has reached its minimum. Each key does so once.
+    ///
+    /// So the operation has to be ready once all minimums are reached; it may be ready before. Whether it is,
+    /// [`DelayedOperation::is_ready`] decides: what a key reached before the operation was registered is told by nobody.
+    ///
+    /// # Errors
+    ///
+    /// [`Refused`], with the operation, if too many wait or the purgatory was shut down.
+    ///
+    /// # Panics
+    ///
+    /// If the operation panics in its first examination; it is dropped then, and nothing was registered.
+    ///
+    /// ```
+    /// use purgatory::{DelayedOperation, Driver, Options, SharedPurgatory, SimulatedClock, Timestamp};
+    /// use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+    /// use std::sync::Arc;
+    ///
+    /// /// A write that two replicas have to acknowledge.
+    /// struct Write { acknowledged: Arc<[AtomicU64; 2]>, offset: u64 }
+    /// impl DelayedOperation for Write {
+    ///     fn is_ready(&mut self) -> bool {
+    ///         self.acknowledged.iter().all(|offset| offset.load(SeqCst) >= self.offset)
+    ///     }
+    /// }
+    ///
+    /// let driver = Driver::manual(SimulatedClock::new(Timestamp::ZERO));
+    /// let (purgatory, _exits) = SharedPurgatory::with_channel(&driver, &Options::default());
+    /// let acknowledged: Arc<[AtomicU64; 2]> = Arc::default();
+    /// for offset in [10, 20] {
+    ///     let write = Write { acknowledged: acknowledged.clone(), offset };
+    ///     let thresholds = [("replica-0", offset), ("replica-1", offset)];
+    ///     assert!(purgatory.try_complete_else_watch_thresholds(write, thresholds, Timestamp::MAX).is_ok());
+    /// }
+    /// acknowledged[0].store(15, SeqCst);
+    /// assert_eq!(purgatory.reach("replica-0", 15), 0);
+    /// acknowledged[1].store(12, SeqCst);
+    /// assert_eq!(purgatory.reach("replica-1", 12), 1);
+    /// assert_eq!((purgatory.pending(), purgatory.lowest_threshold("replica-1")), (1, Some(20)));
+    /// ```
+    pub fn try_complete_else_watch_thresholds(
+        &self,
+        operation: O,
+        thresholds: impl IntoIterator<Item = (K, u64)>,
+        deadline: Timestamp,
+    ) -> Result<Submission<O, SharedId>, Refused<O>> {
+        self.submit(operation, thresholds.into_iter().map(|(key, minimum)| (key, Some(minimum))), deadline)
+    }
+
+    fn submit(
+        &self,
+        mut operation: O,
+        keys: impl Iterator<Item = (K, Option<u64>)>,
         deadline: Timestamp,
     ) -> Result<Submission<O, SharedId>, Refused<O>> {
         if operation.is_ready() {
             self.inner.counts.passed();
             return Ok(Submission::Completed(operation));
         }
-        match self.inner.submit(Held::Operation(operation), keys, deadline) {
+        let interests = self.inner.interests(keys);
+        match self.inner.submit(Held::Operation(operation), interests, deadline) {
             Ok(Parked::Waits(id)) => Ok(Submission::Watched(id)),
             Ok(Parked::Ready(Held::Operation(operation))) => Ok(Submission::Completed(operation)),
             Err(Refusal::Full(Held::Operation(operation))) => Err(Refused::Full(operation)),
@@ -268,7 +316,8 @@ where
             return Ok(wait);
         }
         let waiter = wait.waiter(condition);
-        match self.inner.submit(Held::Waiter(waiter), keys, deadline) {
+        let interests = self.inner.interests(keys.into_iter().map(|key| (key, None)));
+        match self.inner.submit(Held::Waiter(waiter), interests, deadline) {
             Ok(Parked::Waits(id)) => wait.parked_as(id),
             Ok(Parked::Ready(held)) => held.finish(Cause::Satisfied),
             Err(Refusal::Full(_)) => return Err(Refused::Full(())),
@@ -286,6 +335,18 @@ where
         self.inner.complete(key)
     }
 
+    /// Tells that `key` has reached `value`: examines those whose minimum is no more, lowest minimum first, lets go those
+    /// that are ready, and returns how many. Others under the key cost nothing, however many they are.
+    pub fn reach<Q: Hash + Equivalent<K> + ?Sized>(&self, key: &Q, value: u64) -> usize {
+        self.inner.reach(key, value)
+    }
+
+    /// The lowest minimum that anything waits for `key` to reach.
+    pub fn lowest_threshold<Q: Hash + Equivalent<K> + ?Sized>(&self, key: &Q) -> Option<u64> {
+        let (hash, shard) = self.inner.locate(key);
+        self.inner.shard(shard).lock().marks.lowest(hash, key)
+    }
+
     /// Lets go all that waits under `key`, for `cause`, whether ready or not: for a key whose owner is gone. Returns how
     /// many. One that another thread is examining leaves for `cause` as soon as it is found not ready.
     pub fn complete_all<Q: Hash + Equivalent<K> + ?Sized>(&self, key: &Q, cause: Cause) -> usize {
@@ -294,11 +355,10 @@ where
 
     /// Takes an operation out.
     pub fn cancel(&self, id: SharedId) -> Cancellation<O> {
-        let (evicted, gone) = self.inner.cancel(id);
-        match (evicted, gone.map(|gone| gone.held)) {
-            (Evicting::Taken, Some(Held::Operation(operation))) => Cancellation::Taken(operation),
-            (Evicting::Leaving, _) => Cancellation::Leaving,
-            (Evicting::Taken | Evicting::Gone, _) => Cancellation::Gone,
+        match self.inner.cancel(id) {
+            Evicting::Taken(Held::Operation(operation)) => Cancellation::Taken(operation),
+            Evicting::Leaving => Cancellation::Leaving,
+            Evicting::Taken(Held::Waiter(_)) | Evicting::Gone => Cancellation::Gone,
         }
     }
 
@@ -306,6 +366,12 @@ where
     /// other keys cost nothing but the unlinking. `false` if it had left already.
     pub fn force_complete(&self, id: SharedId) -> bool {
         self.inner.force_complete(id)
+    }
+
+    /// As [`force_complete`](Self::force_complete), for many at once and in no order. Returns how many had not left
+    /// already.
+    pub fn force_complete_all(&self, ids: impl IntoIterator<Item = SharedId>) -> usize {
+        self.inner.force_complete_all(ids.into_iter())
     }
 
     /// Gives an operation another deadline, earlier or later. `false` if it has left already.
@@ -321,17 +387,23 @@ where
 
     /// How many operations wait. Exact, but others may come and go meanwhile.
     pub fn pending(&self) -> usize {
-        self.inner.counts.pending.load(Ordering::Acquire)
+        self.inner.pending()
     }
 
-    /// How many operations watch `key`.
+    /// How many operations watch `key`, or wait for it to reach a value.
     pub fn watched_by<Q: Hash + Equivalent<K> + ?Sized>(&self, key: &Q) -> usize {
-        self.inner.shard_of(key).1.lock().watches.count(key)
+        let (hash, shard) = self.inner.locate(key);
+        let state = self.inner.shard(shard).lock();
+        state.watches.count(hash, key) + state.marks.count(hash, key)
     }
 
-    /// How many pairs of an operation and a key there are. Sums over the shards.
+    /// How many pairs of an operation and a key that can trigger it there are. Sums over the shards.
     pub fn watched(&self) -> usize {
-        self.inner.shards.iter().map(|shard| shard.lock().watches.watches()).sum()
+        let watched = |shard: &Shard<O, K>| {
+            let state = shard.lock();
+            state.watches.watches() + state.marks.marks()
+        };
+        self.inner.shards.iter().map(watched).sum()
     }
 
     /// A lower bound of the next deadline, read without a lock. `None` if nothing will ever expire.
@@ -342,7 +414,7 @@ where
 
     /// What happened so far.
     pub fn stats(&self) -> SharedStats {
-        self.inner.counts.snapshot()
+        self.inner.counts.snapshot(&self.inner.shards.iter().map(|shard| &shard.counts))
     }
 }
 
@@ -354,7 +426,7 @@ impl<K, O, S> Clone for SharedPurgatory<K, O, S> {
 
 impl<K, O, S> fmt::Debug for SharedPurgatory<K, O, S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let pending = self.inner.counts.pending.load(Ordering::Acquire);
+        let pending = self.inner.pending();
         f.debug_struct("SharedPurgatory").field("pending", &pending).finish_non_exhaustive()
     }
 }

@@ -1,6 +1,8 @@
 //! What a slot holds: the caller's operation, or the waiting half of a future.
 
-use super::shard::Links;
+use smallvec::SmallVec;
+
+use super::shard::Link;
 use super::wait::Waiter;
 use super::{DelayedOperation, SharedId};
 use crate::{Cause, Timestamp};
@@ -29,11 +31,13 @@ impl<O: DelayedOperation> Held<O> {
     }
 }
 
-/// What has left its slot, but is not delivered yet.
+/// What has left its slot and the keys of its home, but not its other keys yet.
 pub(crate) struct Gone<O> {
     pub(crate) id: SharedId,
     pub(crate) held: Held<O>,
-    pub(crate) links: Links,
+    pub(crate) rest: Option<Link>,
     pub(crate) cause: Cause,
     pub(crate) expired_at: Option<Timestamp>,
 }
+
+pub(crate) type Leaving<O> = SmallVec<[Gone<O>; 1]>;

@@ -1,23 +1,48 @@
-//! What the handles of a shared purgatory share: how operations come in, are triggered, expire and leave.
+//! What the handles of a shared purgatory share, and how one comes in.
 
 use std::hash::{BuildHasher, Hash};
+use std::sync::Arc;
 
-use hashbrown::Equivalent;
+use smallvec::SmallVec;
 
-use super::driver::Driven;
-use super::examine::{Claim, settle_all};
-use super::exit::Exit;
-use super::held::{Gone, Held};
-use super::shard::{Evicted, Links, Shard, Slot};
-use super::wait::Forget;
-use super::{DelayedOperation, Inner, SharedId};
-use crate::sync::Ordering;
+use super::counts::Counts;
+use super::driver::Driver;
+use super::examine::{Claim, Finding, Settled};
+use super::exit::{Occupied, Sink};
+use super::held::Held;
+use super::shard::{Interest, Links, Shard, ShardIndex, Slot};
+use super::{DelayedOperation, SharedId};
+use crate::sync::{AtomicUsize, Ordering};
 use crate::{Cause, Timestamp};
 
-/// At most this many operations leave under one lock: a submitter waits for no more.
-const LEAVING_A_TURN: usize = 256;
-/// At most this many operations are in one thread's hands at a time.
-const CLAIMED_A_TURN: usize = 64;
+pub(crate) struct Inner<K, O, S> {
+    /// A power of two of them.
+    pub(crate) shards: Box<[Shard<O, K>]>,
+    pub(crate) seats: Seats,
+    pub(crate) hasher: S,
+    pub(crate) sink: Sink<O>,
+    pub(crate) counts: Counts,
+    pub(crate) max_pending: usize,
+    pub(crate) occupied: Arc<Occupied>,
+    pub(crate) next_home: AtomicUsize,
+}
+
+/// The shards' seats at the driver, given back when the purgatory goes.
+pub(crate) struct Seats {
+    pub(crate) driver: Driver,
+    pub(crate) seats: Vec<usize>,
+}
+
+impl Drop for Seats {
+    fn drop(&mut self) {
+        for &seat in &self.seats {
+            self.driver.leave_seat(seat);
+        }
+    }
+}
+
+/// The keys of one operation: those of one shard together, the first key's shard first.
+pub(crate) type Interests<K> = SmallVec<[Interest<K>; 4]>;
 
 /// What became of a submission.
 pub(crate) enum Parked<O> {
@@ -32,12 +57,10 @@ pub(crate) enum Refusal<O> {
     ShutDown(Held<O>),
 }
 
-/// What became of a cancellation.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Evicting {
-    Taken,
-    Leaving,
-    Gone,
+impl<K, O, S> Inner<K, O, S> {
+    pub(crate) fn pending(&self) -> usize {
+        Counts::pending(self.shards.iter().map(|shard| &shard.counts))
+    }
 }
 
 impl<K, O, S> Inner<K, O, S>
@@ -46,24 +69,44 @@ where
     O: DelayedOperation,
     S: BuildHasher + Clone + Send + Sync + 'static,
 {
-    pub(crate) fn shard_of<Q: Hash + ?Sized>(&self, key: &Q) -> (u32, &Shard<Held<O>, K, S>) {
-        // The high half: the low bits choose the bucket in the shard's own table.
-        let index = (self.hasher.hash_one(key) >> 32) as usize & (self.shards.len() - 1);
-        (u32::try_from(index).expect("invariant: at most 4,096 shards"), &self.shards[index])
+    /// A key's hash, and the shard that it hashes to.
+    pub(crate) fn locate<Q: Hash + ?Sized>(&self, key: &Q) -> (u64, ShardIndex) {
+        let hash = self.hasher.hash_one(key);
+        // The low half: the shard's own tables go by the high half.
+        let index = usize::try_from(hash & u64::from(u32::MAX)).expect("an index has 32 bits");
+        (hash, ShardIndex::new(index & (self.shards.len() - 1)))
+    }
+
+    pub(crate) fn shard(&self, index: ShardIndex) -> &Shard<O, K> {
+        &self.shards[index.get()]
+    }
+
+    /// The keys, each with its minimum if it has one.
+    pub(crate) fn interests(&self, keys: impl Iterator<Item = (K, Option<u64>)>) -> Interests<K> {
+        let located = keys.map(|(key, minimum)| {
+            let (hash, shard) = self.locate(&key);
+            Interest { shard, hash, key, minimum }
+        });
+        let mut interests: Interests<K> = located.collect();
+        if let Some(home) = interests.first().map(|interest| interest.shard)
+            && interests.len() > 1
+        {
+            interests.sort_by_key(|interest| (interest.shard != home, interest.shard));
+        }
+        interests
     }
 
     pub(crate) fn submit(
         &self,
         held: Held<O>,
-        keys: impl IntoIterator<Item = K>,
+        interests: Interests<K>,
         deadline: Timestamp,
     ) -> Result<Parked<O>, Refusal<O>> {
-        let keys = self.by_shard(keys);
-        if !self.occupy() {
+        if !self.occupied.enter(self.max_pending) {
             return Err(Refusal::Full(held));
         }
-        let home = keys.first().map_or_else(|| self.any_home(), |(shard, _)| *shard);
-        let (claim, earlier) = self.register(held, home, keys, deadline)?;
+        let home = interests.first().map_or_else(|| self.any_home(), |interest| interest.shard);
+        let (claim, earlier) = self.register(held, home, interests, deadline)?;
         let id = claim.id;
         let parked = self.examine_again(claim);
         if earlier {
@@ -72,273 +115,67 @@ where
         Ok(parked.map_or(Parked::Waits(id), Parked::Ready))
     }
 
-    pub(crate) fn complete<Q: Hash + Equivalent<K> + ?Sized>(&self, key: &Q) -> usize {
-        let watching = self.shard_of(key).1.lock().watching(key);
-        let mut satisfied = 0;
-        for run in watching.chunk_by(|a, b| a.shard == b.shard) {
-            for some in run.chunks(CLAIMED_A_TURN) {
-                satisfied += self.examine(some);
-            }
-        }
-        satisfied
-    }
-
-    pub(crate) fn complete_all<Q: Hash + Equivalent<K> + ?Sized>(&self, key: &Q, cause: Cause) -> usize {
-        let watching = self.shard_of(key).1.lock().watching(key);
-        let mut left = 0;
-        for run in watching.chunk_by(|a, b| a.shard == b.shard) {
-            for some in run.chunks(LEAVING_A_TURN) {
-                let gone = self.evict(some, cause);
-                left += gone.len();
-                self.let_go(gone);
-            }
-        }
-        left
-    }
-
-    pub(crate) fn cancel(&self, id: SharedId) -> (Evicting, Option<Gone<O>>) {
-        let evicted = self.home(id).lock().evict(id.timer, Cause::Cancelled);
-        match evicted {
-            Evicted::Gone => (Evicting::Gone, None),
-            Evicted::Leaving => (Evicting::Leaving, None),
-            Evicted::Taken(held, links) => {
-                self.unlink(&links);
-                self.counts.left(Cause::Cancelled);
-                self.occupied.fetch_sub(1, Ordering::AcqRel);
-                let gone = Gone { id, held, links, cause: Cause::Cancelled, expired_at: None };
-                (Evicting::Taken, Some(gone))
-            }
-        }
-    }
-
-    pub(crate) fn force_complete(&self, id: SharedId) -> bool {
-        let cause = Cause::Satisfied;
-        let evicted = self.home(id).lock().evict(id.timer, cause);
-        match evicted {
-            Evicted::Gone => false,
-            Evicted::Leaving => true,
-            Evicted::Taken(held, links) => {
-                self.let_go(vec![Gone { id, held, links, cause, expired_at: None }]);
-                true
-            }
-        }
-    }
-
-    pub(crate) fn extend(&self, id: SharedId, deadline: Timestamp) -> bool {
-        let shard = self.home(id);
-        let mut state = shard.lock();
-        if !state.wheel.rearm(id.timer, deadline) {
-            return false;
-        }
-        let earlier = shard.arm(&state, deadline);
-        drop(state);
-        if earlier {
-            self.rearm(id.shard);
-        }
-        true
-    }
-
-    pub(crate) fn shutdown(&self) -> usize {
-        for shard in &self.shards {
-            shard.lock().closed = true;
-        }
-        let mut left = 0;
-        for index in 0..self.shards.len() {
-            let ids = self.ids(index);
-            for some in ids.chunks(LEAVING_A_TURN) {
-                let gone = self.evict(some, Cause::Shutdown);
-                left += gone.len();
-                self.let_go(gone);
-            }
-        }
-        left
-    }
-
-    /// Keys with their shards, those of one shard together, the first key's shard first.
-    fn by_shard(&self, keys: impl IntoIterator<Item = K>) -> Vec<(u32, K)> {
-        let mut keys: Vec<_> = keys.into_iter().map(|key| (self.shard_of(&key).0, key)).collect();
-        if let Some(&(home, _)) = keys.first() {
-            keys.sort_by_key(|&(shard, _)| (shard != home, shard));
-        }
-        keys
-    }
-
-    fn occupy(&self) -> bool {
-        let more = |occupied| (occupied < self.max_pending).then_some(occupied + 1);
-        self.occupied.fetch_update(Ordering::AcqRel, Ordering::Acquire, more).is_ok()
-    }
-
     /// A home for an operation without keys.
-    fn any_home(&self) -> u32 {
-        let home = self.next_home.fetch_add(1, Ordering::Relaxed) & (self.shards.len() - 1);
-        u32::try_from(home).expect("invariant: at most 4,096 shards")
+    fn any_home(&self) -> ShardIndex {
+        ShardIndex::new(self.next_home.fetch_add(1, Ordering::Relaxed) & (self.shards.len() - 1))
     }
 
-    /// Gives the operation its place and its watchers, and leaves it in this thread's hands.
+    /// Gives the operation its place and its links, and leaves it in this thread's hands.
     fn register(
         &self,
         held: Held<O>,
-        home: u32,
-        keys: Vec<(u32, K)>,
+        home: ShardIndex,
+        interests: Interests<K>,
         deadline: Timestamp,
     ) -> Result<(Claim<O>, bool), Refusal<O>> {
-        let shard = &self.shards[home as usize];
+        let shard = self.shard(home);
         let mut state = shard.lock();
         if state.closed {
             drop(state);
-            self.occupied.fetch_sub(1, Ordering::AcqRel);
+            self.occupied.leave(1);
             return Err(Refusal::ShutDown(held));
         }
-        self.counts.entered();
+        self.counts.entered(&shard.counts);
         let timer = state.wheel.insert(deadline, Slot::Examined { again: false, leaving: None });
         let earlier = shard.arm(&state, deadline);
-        let id = SharedId { shard: home, timer };
+        let id = SharedId { home, timer };
         let mut links = Links::default();
-        let mut keys = keys.into_iter().peekable();
-        if keys.peek().is_some() {
-            let mine = std::iter::from_fn(|| keys.next_if(|&(shard, _)| shard == home));
-            links.push(state.link(home, id, mine.map(|(_, key)| key)));
+        let mut interests = interests.into_iter().peekable();
+        while let Some(interest) = interests.next_if(|interest| interest.shard == home) {
+            links.first = state.link(id, interest, links.first);
         }
         drop(state);
-        while let Some(&(other, _)) = keys.peek() {
-            let theirs = std::iter::from_fn(|| keys.next_if(|&(shard, _)| shard == other));
-            let link = self.shards[other as usize].lock().link(other, id, theirs.map(|(_, key)| key));
-            links.push(link);
-        }
-        Ok((Claim { id, held, links }, earlier))
-    }
-
-    /// The second examination. Returns the operation if it is ready.
-    fn examine_again(&self, claim: Claim<O>) -> Option<Held<O>> {
-        let mut gone = Vec::new();
-        let home = claim.id.shard;
-        settle_all(&self.shards[home as usize], vec![claim], &mut gone);
-        if gone.first().is_some_and(|gone| gone.cause == Cause::Satisfied) {
-            let Gone { held, links, cause, .. } = gone.pop()?;
-            self.unlink(&links);
-            self.counts.left(cause);
-            self.occupied.fetch_sub(1, Ordering::AcqRel);
-            return Some(held);
-        }
-        self.let_go(gone);
-        None
-    }
-
-    /// Examines operations of one home, and lets go those that are ready.
-    fn examine(&self, ids: &[SharedId]) -> usize {
-        let Some(first) = ids.first() else { return 0 };
-        let shard = self.home(*first);
-        let mut claims = Vec::with_capacity(ids.len());
-        {
-            let mut state = shard.lock();
-            claims.extend(ids.iter().filter_map(|&id| Claim::take(&mut state.wheel, id)));
-        }
-        let mut gone = Vec::new();
-        let satisfied = settle_all(shard, claims, &mut gone);
-        self.let_go(gone);
-        satisfied
-    }
-
-    /// Takes operations of one home out, whether ready or not.
-    fn evict(&self, ids: &[SharedId], cause: Cause) -> Vec<Gone<O>> {
-        let Some(first) = ids.first() else { return Vec::new() };
-        let mut state = self.home(*first).lock();
-        let mut gone = Vec::new();
-        for &id in ids {
-            if let Evicted::Taken(held, links) = state.evict(id.timer, cause) {
-                gone.push(Gone { id, held, links, cause, expired_at: None });
+        while let Some(interest) = interests.next() {
+            let there = interest.shard;
+            let mut state = self.shard(there).lock();
+            links.elsewhere = state.link(id, interest, links.elsewhere);
+            while let Some(interest) = interests.next_if(|interest| interest.shard == there) {
+                links.elsewhere = state.link(id, interest, links.elsewhere);
             }
         }
-        gone
+        Ok((Claim { id, held, links, place: 0, finding: Finding::Waits }, earlier))
     }
 
-    /// All operations at home in a shard.
-    fn ids(&self, index: usize) -> Vec<SharedId> {
-        let shard = u32::try_from(index).expect("invariant: at most 4,096 shards");
-        let state = self.shards[index].lock();
-        state.wheel.ids().map(|timer| SharedId { shard, timer }).collect()
-    }
-
-    /// What has left its slot leaves its keys too, and is delivered. Called without a lock.
-    fn let_go(&self, gone: Vec<Gone<O>>) {
-        let mut exits = Vec::with_capacity(gone.len());
-        for Gone { id, held, links, cause, expired_at } in gone {
-            self.unlink(&links);
-            self.counts.left(cause);
-            match held {
-                Held::Operation(operation) => exits.push(Exit { id, operation, cause, expired_at }),
-                Held::Waiter(waiter) => {
-                    self.occupied.fetch_sub(1, Ordering::AcqRel);
-                    waiter.finish(cause);
+    /// The second examination, and more if triggers come meanwhile. Returns the operation if it is ready.
+    fn examine_again(&self, mut claim: Claim<O>) -> Option<Held<O>> {
+        let home = claim.id.home;
+        loop {
+            claim.examine();
+            let settled = self.shard(home).lock().settle(claim);
+            match settled {
+                Settled::Again(again) => claim = again,
+                Settled::Parked => return None,
+                Settled::Gone(gone) if gone.cause == Cause::Satisfied => return Some(self.take_back(gone)),
+                Settled::Gone(gone) => {
+                    self.let_go(home, SmallVec::from_buf([gone]));
+                    return None;
                 }
             }
         }
-        if !exits.is_empty() {
-            self.sink.deliver(exits, &self.occupied);
-        }
     }
 
-    fn unlink(&self, links: &Links) {
-        for link in links.iter() {
-            self.shards[link.shard as usize].lock().unlink(link);
-        }
-    }
-
-    fn home(&self, id: SharedId) -> &Shard<Held<O>, K, S> {
-        &self.shards[id.shard as usize]
-    }
-
-    fn rearm(&self, shard: u32) {
-        self.seats.driver.rearm(self.seats.seats[shard as usize], self);
-    }
-}
-
-impl<K, O, S> Driven for Inner<K, O, S>
-where
-    K: Hash + Eq + Send + 'static,
-    O: DelayedOperation,
-    S: BuildHasher + Clone + Send + Sync + 'static,
-{
-    fn armed(&self, shard: usize) -> Timestamp {
-        self.shards[shard].armed()
-    }
-
-    fn expire(&self, shard: usize, now: Timestamp) {
-        let home = u32::try_from(shard).expect("invariant: at most 4,096 shards");
-        let mut gone = Vec::new();
-        {
-            let shard = &self.shards[shard];
-            let mut state = shard.lock();
-            for _ in 0..LEAVING_A_TURN {
-                let Some(expired) = state.wheel.expire_next(now) else { break };
-                // One that is being examined has no slot to return to, and so learns that it expired.
-                let Slot::Parked(held, links) = expired.value else { continue };
-                let id = SharedId { shard: home, timer: expired.id };
-                gone.push(Gone {
-                    id,
-                    held,
-                    links,
-                    cause: Cause::Expired,
-                    expired_at: Some(expired.deadline),
-                });
-            }
-            shard.arm_anew(&state);
-        }
-        for expired_at in gone.iter().filter_map(|gone| gone.expired_at) {
-            self.counts.late(now.ticks_since(expired_at));
-        }
-        self.let_go(gone);
-    }
-}
-
-impl<K, O, S> Forget for Inner<K, O, S>
-where
-    K: Hash + Eq + Send + 'static,
-    O: DelayedOperation,
-    S: BuildHasher + Clone + Send + Sync + 'static,
-{
-    fn forget(&self, id: SharedId) {
-        // What is being examined at this moment finds its note, and nobody behind its ticket.
-        drop(self.cancel(id));
+    /// The driver has to know that the shard's bound is lower than before.
+    pub(crate) fn rearm(&self, shard: ShardIndex) {
+        self.seats.driver.rearm(self.seats.seats[shard.get()], self);
     }
 }

@@ -1,7 +1,7 @@
-//! What a shared purgatory can be told when it is made, what it counts, and how it refuses.
+//! What a shared purgatory can be told when it is made, and what it tells about itself.
 
+#[cfg(doc)]
 use crate::Cause;
-use crate::sync::{AtomicU64, AtomicUsize, Ordering};
 
 /// How a [`SharedPurgatory`](super::SharedPurgatory) is made.
 ///
@@ -18,6 +18,14 @@ pub struct Options {
     pub shards: usize,
     /// How many operations may wait, or wait to be taken from the channel. One more is refused.
     pub max_pending: usize,
+}
+
+impl Options {
+    /// How many shards there will be.
+    pub(crate) fn locks(&self) -> usize {
+        assert!((1..=4_096).contains(&self.shards), "1 to 4,096 shards, not {}", self.shards);
+        self.shards.next_power_of_two()
+    }
 }
 
 impl Default for Options {
@@ -44,84 +52,4 @@ pub struct SharedStats {
     pub panicked: u64,
     /// The latest that an operation expired after its deadline, in ticks.
     pub worst_lateness: u64,
-}
-
-/// The counts, and their way out through `metrics`.
-pub(crate) struct Counts {
-    pub(crate) pending: AtomicUsize,
-    submitted: AtomicU64,
-    left: [AtomicU64; 5],
-    worst_lateness: AtomicU64,
-    gauge: metrics::Gauge,
-    counters: [metrics::Counter; 5],
-    lateness: metrics::Histogram,
-}
-
-impl Counts {
-    pub(crate) fn new(name: &str) -> Self {
-        let name = name.to_owned();
-        let counter = |cause: &'static str| metrics::counter!("purgatory_exits_total", "purgatory" => name.clone(), "cause" => cause);
-        Self {
-            pending: AtomicUsize::new(0),
-            submitted: AtomicU64::new(0),
-            left: std::array::from_fn(|_| AtomicU64::new(0)),
-            worst_lateness: AtomicU64::new(0),
-            counters: ["satisfied", "expired", "cancelled", "shutdown", "panicked"].map(counter),
-            gauge: metrics::gauge!("purgatory_pending", "purgatory" => name.clone()),
-            lateness: metrics::histogram!("purgatory_lateness_ticks", "purgatory" => name),
-        }
-    }
-
-    pub(crate) fn entered(&self) {
-        self.submitted.fetch_add(1, Ordering::Relaxed);
-        self.pending.fetch_add(1, Ordering::AcqRel);
-        self.gauge.increment(1.0);
-    }
-
-    /// It was ready before it had to wait.
-    pub(crate) fn passed(&self) {
-        self.submitted.fetch_add(1, Ordering::Relaxed);
-        self.count(Cause::Satisfied);
-    }
-
-    pub(crate) fn left(&self, cause: Cause) {
-        self.count(cause);
-        self.gauge.decrement(1.0);
-        // Last: who sees that nothing waits also sees all that was counted.
-        self.pending.fetch_sub(1, Ordering::AcqRel);
-    }
-
-    pub(crate) fn late(&self, ticks: u64) {
-        self.worst_lateness.fetch_max(ticks, Ordering::Relaxed);
-        #[expect(clippy::cast_precision_loss, reason = "a histogram's buckets are coarser")]
-        self.lateness.record(ticks as f64);
-    }
-
-    pub(crate) fn snapshot(&self) -> SharedStats {
-        let left = |cause| self.left[place(cause)].load(Ordering::Relaxed);
-        SharedStats {
-            submitted: self.submitted.load(Ordering::Relaxed),
-            satisfied: left(Cause::Satisfied),
-            expired: left(Cause::Expired),
-            cancelled: left(Cause::Cancelled),
-            shut_down: left(Cause::Shutdown),
-            panicked: left(Cause::Panicked),
-            worst_lateness: self.worst_lateness.load(Ordering::Relaxed),
-        }
-    }
-
-    fn count(&self, cause: Cause) {
-        self.left[place(cause)].fetch_add(1, Ordering::Relaxed);
-        self.counters[place(cause)].increment(1);
-    }
-}
-
-fn place(cause: Cause) -> usize {
-    match cause {
-        Cause::Satisfied => 0,
-        Cause::Expired => 1,
-        Cause::Cancelled => 2,
-        Cause::Shutdown => 3,
-        Cause::Panicked => 4,
-    }
 }

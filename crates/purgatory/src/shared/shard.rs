@@ -1,37 +1,60 @@
 //! One lock's worth of a shared purgatory: the operations at home here, and the keys that hash here.
 //!
-//! An operation lives in one shard, its *home*; each shard that one of its keys hashes to has a *watcher*, which
-//! knows the home and the id. A slot is either parked, or empty while some thread examines the operation outside of
-//! all locks. Whoever comes meanwhile leaves a note (`again`, `leaving`) instead of waiting.
+//! An operation lives in one shard, its *home*, that of its first key; its other keys may hash to other shards. A slot
+//! is either parked, or empty while some thread examines the operation outside of all locks. Whoever comes meanwhile
+//! leaves a note (`again`, `leaving`) instead of waiting.
 
-use slab::Slab;
+use std::hash::Hash;
 
 use super::SharedId;
-use crate::keys::NONE;
+use super::counts::ShardCounts;
+use super::examine::Claim;
+use super::held::{Gone, Held};
+use super::marks::Marks;
+use super::watches::Watches;
 use crate::sync::{AtomicU64, Mutex, MutexGuard, Ordering};
-use crate::watchers::WatchIndex;
-use crate::{Cause, TimerId, Timestamp, TimingWheel};
+use crate::{Cause, Timestamp, TimingWheel};
 
+/// Which shard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct ShardIndex(u16);
+
+impl ShardIndex {
+    /// No shard.
+    pub(crate) const NONE: Self = Self(u16::MAX);
+
+    pub(crate) fn new(index: usize) -> Self {
+        Self(u16::try_from(index).expect("invariant: at most 4,096 shards"))
+    }
+
+    pub(crate) fn get(self) -> usize {
+        usize::from(self.0)
+    }
+}
+
+/// Two cache lines apart, so that threads at different shards do not meet.
 #[derive(Debug)]
-pub(crate) struct Shard<H, K, S> {
-    state: Mutex<ShardState<H, K, S>>,
+#[repr(align(128))]
+pub(crate) struct Shard<O, K> {
+    state: Mutex<ShardState<O, K>>,
     /// Lower bound of the earliest deadline; written under the lock, read without.
     armed: AtomicU64,
+    pub(crate) counts: ShardCounts,
 }
 
 #[derive(Debug)]
-pub(crate) struct ShardState<H, K, S> {
-    pub(crate) wheel: TimingWheel<Slot<H>>,
-    pub(crate) watches: WatchIndex<K, S>,
-    pub(crate) watchers: Slab<Watcher>,
+pub(crate) struct ShardState<O, K> {
+    pub(crate) wheel: TimingWheel<Slot<O>>,
+    pub(crate) watches: Watches<K>,
+    pub(crate) marks: Marks<K>,
     pub(crate) closed: bool,
 }
 
 /// A place for one operation.
 #[derive(Debug)]
-pub(crate) enum Slot<H> {
-    /// It waits here.
-    Parked(H, Links),
+pub(crate) enum Slot<O> {
+    /// It waits here, under the keys of this chain.
+    Parked(Held<O>, Option<Link>),
     /// A thread has it in hand.
     Examined {
         /// A trigger came meanwhile: examine once more before parking.
@@ -41,52 +64,56 @@ pub(crate) enum Slot<H> {
     },
 }
 
-/// Stands in a shard for an operation that may be at home elsewhere.
-#[derive(Debug)]
-pub(crate) struct Watcher {
-    id: SharedId,
-    chain: u32,
-}
-
-/// Where an operation's watchers are.
-#[derive(Clone, Copy, Debug)]
+/// One key of an operation: what is registered there, and where. Each knows the operation's next one: a chain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Link {
-    pub(crate) shard: u32,
-    watcher: u32,
+    pub(crate) shard: ShardIndex,
+    pub(crate) kind: LinkKind,
+    pub(crate) entry: u32,
 }
 
-/// The links of one operation; three fit without an allocation.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LinkKind {
+    /// An entry of [`Watches`].
+    Watch,
+    /// An entry of [`Marks`].
+    Mark,
+}
+
+/// An operation's chain of links: those of its home come first.
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Links {
-    first: [Option<Link>; 3],
-    more: Vec<Link>,
+    pub(crate) first: Option<Link>,
+    /// Until the operation is first parked, those of other shards are apart: they were made later.
+    pub(crate) elsewhere: Option<Link>,
 }
 
-impl Links {
-    pub(crate) fn push(&mut self, link: Link) {
-        match self.first.iter_mut().find(|place| place.is_none()) {
-            Some(place) => *place = Some(link),
-            None => self.more.push(link),
+/// A key to be registered.
+#[derive(Debug)]
+pub(crate) struct Interest<K> {
+    pub(crate) shard: ShardIndex,
+    pub(crate) hash: u64,
+    pub(crate) key: K,
+    /// Only a trigger that says so much is of interest; none means any.
+    pub(crate) minimum: Option<u64>,
+}
+
+impl<O, K: Hash + Eq> Shard<O, K> {
+    pub(crate) fn new(start: Timestamp) -> Self {
+        let state = ShardState {
+            wheel: TimingWheel::new(start),
+            watches: Watches::new(),
+            marks: Marks::new(),
+            closed: false,
+        };
+        Self {
+            state: Mutex::new(state),
+            armed: AtomicU64::new(Timestamp::MAX.ticks()),
+            counts: ShardCounts::default(),
         }
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = Link> + '_ {
-        self.first.iter().flatten().chain(&self.more).copied()
-    }
-}
-
-impl<H, K: std::hash::Hash + Eq, S: std::hash::BuildHasher> Shard<H, K, S> {
-    pub(crate) fn new(start: Timestamp, hasher: S) -> Self {
-        let state = ShardState {
-            wheel: TimingWheel::new(start),
-            watches: WatchIndex::with_hasher(hasher),
-            watchers: Slab::new(),
-            closed: false,
-        };
-        Self { state: Mutex::new(state), armed: AtomicU64::new(Timestamp::MAX.ticks()) }
-    }
-
-    pub(crate) fn lock(&self) -> MutexGuard<'_, ShardState<H, K, S>> {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, ShardState<O, K>> {
         self.state.lock()
     }
 
@@ -96,7 +123,7 @@ impl<H, K: std::hash::Hash + Eq, S: std::hash::BuildHasher> Shard<H, K, S> {
 
     /// Lowers the bound to `deadline` if that is earlier. The caller holds the lock, and tells the driver after
     /// letting go of it if this says so.
-    pub(crate) fn arm(&self, _locked: &ShardState<H, K, S>, deadline: Timestamp) -> bool {
+    pub(crate) fn arm(&self, _locked: &ShardState<O, K>, deadline: Timestamp) -> bool {
         let earlier = deadline < self.armed();
         if earlier {
             self.armed.store(deadline.ticks(), Ordering::Release);
@@ -105,47 +132,56 @@ impl<H, K: std::hash::Hash + Eq, S: std::hash::BuildHasher> Shard<H, K, S> {
     }
 
     /// Sets the bound to what the wheel knows.
-    pub(crate) fn arm_anew(&self, locked: &ShardState<H, K, S>) {
+    pub(crate) fn arm_anew(&self, locked: &ShardState<O, K>) {
         let next = locked.wheel.next_deadline().unwrap_or(Timestamp::MAX);
         self.armed.store(next.ticks(), Ordering::Release);
     }
 }
 
-impl<H, K: std::hash::Hash + Eq, S: std::hash::BuildHasher> ShardState<H, K, S> {
-    /// Registers the operation under those of its keys that hash to this shard.
-    pub(crate) fn link(&mut self, shard: u32, id: SharedId, keys: impl Iterator<Item = K>) -> Link {
-        let watcher = self.watchers.insert(Watcher { id, chain: NONE });
-        let watcher = u32::try_from(watcher).expect("fewer than 2^32 watchers");
-        let mut chain = NONE;
-        for key in keys {
-            chain = self.watches.link(key, watcher, chain);
-        }
-        self.watchers[watcher as usize].chain = chain;
-        Link { shard, watcher }
+impl<O, K: Hash + Eq> ShardState<O, K> {
+    /// Registers the operation under a key, in front of `chain`. Returns the new chain; a key that it is registered
+    /// under already is left alone, if nothing else was registered since.
+    pub(crate) fn link(&mut self, id: SharedId, interest: Interest<K>, chain: Option<Link>) -> Option<Link> {
+        let Interest { shard, hash, key, minimum } = interest;
+        let (kind, entry) = match minimum {
+            None => (LinkKind::Watch, self.watches.link(hash, key, id, chain)),
+            Some(minimum) => (LinkKind::Mark, Some(self.marks.add(hash, key, minimum, id, chain))),
+        };
+        entry.map_or(chain, |entry| Some(Link { shard, kind, entry }))
     }
 
-    pub(crate) fn unlink(&mut self, link: Link) {
-        let watcher = self.watchers.remove(link.watcher as usize);
-        self.watches.unlink(watcher.chain);
+    /// Unlinks as much of the chain as is in shard `here`, which is this one. Returns the rest.
+    pub(crate) fn unlink(&mut self, here: ShardIndex, mut chain: Option<Link>) -> Option<Link> {
+        while let Some(link) = chain.filter(|link| link.shard == here) {
+            chain = match link.kind {
+                LinkKind::Watch => self.watches.unlink(link.entry),
+                LinkKind::Mark => self.marks.remove(link.entry),
+            };
+        }
+        chain
     }
 
-    /// Who watches the key, in watch order.
-    pub(crate) fn watching<Q>(&self, key: &Q) -> Vec<SharedId>
-    where
-        Q: std::hash::Hash + hashbrown::Equivalent<K> + ?Sized,
-    {
-        let mut ids = Vec::with_capacity(self.watches.count(key));
-        let mut next = self.watches.first(key);
-        while let Some(watch) = next {
-            ids.push(self.watchers[self.watches.operation(watch) as usize].id);
-            next = self.watches.next(watch);
+    /// Makes one chain of the two.
+    pub(crate) fn join(&mut self, links: Links) -> Option<Link> {
+        let mut last = links.first?;
+        if links.elsewhere.is_some() {
+            loop {
+                let next = match last.kind {
+                    LinkKind::Watch => self.watches.sibling_mut(last.entry),
+                    LinkKind::Mark => self.marks.sibling_mut(last.entry),
+                };
+                match *next {
+                    Some(link) => last = link,
+                    None => break *next = links.elsewhere,
+                }
+            }
         }
-        ids
+        links.first
     }
 
     /// Takes the operation out, or leaves word that it has to go.
-    pub(crate) fn evict(&mut self, id: TimerId, cause: Cause) -> Evicted<H> {
-        match self.wheel.get_mut(id) {
+    pub(crate) fn evict(&mut self, id: SharedId, cause: Cause) -> Evicted<O> {
+        match self.wheel.get_mut(id.timer) {
             None => return Evicted::Gone,
             Some(Slot::Examined { leaving, .. }) => {
                 leaving.get_or_insert(cause);
@@ -153,17 +189,28 @@ impl<H, K: std::hash::Hash + Eq, S: std::hash::BuildHasher> ShardState<H, K, S> 
             }
             Some(Slot::Parked(..)) => {}
         }
-        match self.wheel.remove(id) {
-            Some(Slot::Parked(held, links)) => Evicted::Taken(held, links),
+        match self.wheel.remove(id.timer) {
+            Some(Slot::Parked(held, chain)) => {
+                let rest = self.unlink(id.home, chain);
+                Evicted::Taken(Gone { id, held, rest, cause, expired_at: None })
+            }
             Some(Slot::Examined { .. }) | None => unreachable!("matched as parked above"),
         }
+    }
+
+    /// The claimed operation leaves for `cause`; its slot is freed.
+    pub(crate) fn release(&mut self, claim: Claim<O>, cause: Cause) -> Gone<O> {
+        let Claim { id, held, links, .. } = claim;
+        self.wheel.remove(id.timer);
+        let rest = self.unlink(id.home, links.first).or(links.elsewhere);
+        Gone { id, held, rest, cause, expired_at: None }
     }
 }
 
 /// What became of an eviction.
-pub(crate) enum Evicted<H> {
+pub(crate) enum Evicted<O> {
     /// Here it is.
-    Taken(H, Links),
+    Taken(Gone<O>),
     /// Another thread has it in hand, and lets it go.
     Leaving,
     /// It had left already.

@@ -6,6 +6,10 @@ mod purgatory_model;
 #[cfg(all(feature = "shared", not(shuttle)))]
 mod shared;
 #[cfg(all(feature = "shared", not(shuttle)))]
+mod shared_batches;
+#[cfg(all(feature = "shared", not(shuttle)))]
+mod shared_thresholds;
+#[cfg(all(feature = "shared", not(shuttle)))]
 mod stress;
 mod wheel;
 mod wheel_model;

@@ -13,9 +13,9 @@ use purgatory::{
 
 type Check = Box<dyn FnMut() -> bool + Send>;
 
-struct Operation {
-    name: u64,
-    check: Check,
+pub(crate) struct Operation {
+    pub(crate) name: u64,
+    pub(crate) check: Check,
 }
 
 impl DelayedOperation for Operation {
@@ -24,35 +24,35 @@ impl DelayedOperation for Operation {
     }
 }
 
-struct World {
+pub(crate) struct World {
     clock: SimulatedClock,
     driver: Driver,
-    purgatory: SharedPurgatory<String, Operation>,
-    exits: Exits<Operation>,
+    pub(crate) purgatory: SharedPurgatory<String, Operation>,
+    pub(crate) exits: Exits<Operation>,
 }
 
-fn world(options: &Options) -> World {
+pub(crate) fn world(options: &Options) -> World {
     let clock = SimulatedClock::new(Timestamp::ZERO);
     let driver = Driver::manual(clock.clone());
     let (purgatory, exits) = SharedPurgatory::with_channel(&driver, options);
     World { clock, driver, purgatory, exits }
 }
 
-fn when(name: u64, flag: &Arc<AtomicBool>) -> Operation {
+pub(crate) fn when(name: u64, flag: &Arc<AtomicBool>) -> Operation {
     let flag = Arc::clone(flag);
     Operation { name, check: Box::new(move || flag.load(SeqCst)) }
 }
 
-fn never(name: u64) -> Operation {
+pub(crate) fn never(name: u64) -> Operation {
     Operation { name, check: Box::new(|| false) }
 }
 
-fn at(ticks: u64) -> Timestamp {
+pub(crate) fn at(ticks: u64) -> Timestamp {
     Timestamp::from_ticks(ticks)
 }
 
 impl World {
-    fn park(&self, operation: Operation, keys: &[&str], deadline: u64) -> SharedId {
+    pub(crate) fn park(&self, operation: Operation, keys: &[&str], deadline: u64) -> SharedId {
         let keys = keys.iter().map(|&key| key.to_owned());
         match self.purgatory.try_complete_else_watch(operation, keys, at(deadline)) {
             Ok(Submission::Watched(id)) => id,
@@ -61,16 +61,16 @@ impl World {
         }
     }
 
-    fn left(&mut self) -> Vec<(u64, Cause)> {
+    pub(crate) fn left(&mut self) -> Vec<(u64, Cause)> {
         std::iter::from_fn(|| self.exits.try_next()).map(|exit| (exit.operation.name, exit.cause)).collect()
     }
 
-    fn turn(&mut self, ticks: u64) -> Option<Timestamp> {
+    pub(crate) fn turn(&mut self, ticks: u64) -> Option<Timestamp> {
         self.clock.set(at(ticks));
         self.driver.turn()
     }
 
-    fn assert_empty(&self) {
+    pub(crate) fn assert_empty(&self) {
         assert_eq!((self.purgatory.pending(), self.purgatory.watched()), (0, 0));
     }
 }

@@ -1,0 +1,210 @@
+//! The ways out: what has left its slot leaves its keys, is counted, and is delivered.
+
+use std::hash::{BuildHasher, Hash};
+
+use smallvec::SmallVec;
+
+use super::counts::Departures;
+use super::driver::Driven;
+use super::examine::{BATCH, Ids};
+use super::exit::{Batch, Exit};
+use super::held::{Gone, Held, Leaving};
+use super::inner::Inner;
+use super::shard::{Evicted, Link, ShardIndex, Slot};
+use super::wait::Forget;
+use super::{DelayedOperation, SharedId};
+use crate::{Cause, Timestamp};
+
+/// What became of a cancellation.
+pub(crate) enum Evicting<O> {
+    Taken(Held<O>),
+    Leaving,
+    Gone,
+}
+
+impl<K, O, S> Inner<K, O, S>
+where
+    K: Hash + Eq + Send + 'static,
+    O: DelayedOperation,
+    S: BuildHasher + Clone + Send + Sync + 'static,
+{
+    pub(crate) fn cancel(&self, id: SharedId) -> Evicting<O> {
+        let evicted = self.shard(id.home).lock().evict(id, Cause::Cancelled);
+        match evicted {
+            Evicted::Gone => Evicting::Gone,
+            Evicted::Leaving => Evicting::Leaving,
+            Evicted::Taken(gone) => Evicting::Taken(self.take_back(gone)),
+        }
+    }
+
+    pub(crate) fn force_complete(&self, id: SharedId) -> bool {
+        let evicted = self.shard(id.home).lock().evict(id, Cause::Satisfied);
+        match evicted {
+            Evicted::Gone => false,
+            Evicted::Leaving => true,
+            Evicted::Taken(gone) => {
+                self.let_go(id.home, SmallVec::from_buf([gone]));
+                true
+            }
+        }
+    }
+
+    /// As `force_complete`, for many.
+    pub(crate) fn force_complete_all(&self, ids: impl Iterator<Item = SharedId>) -> usize {
+        let mut ids = ids.peekable();
+        let mut completed = 0;
+        while let Some(&first) = ids.peek() {
+            let some: Ids = ids.by_ref().take(BATCH).collect();
+            let (left, leaving) = self.evict(first.home, some, Cause::Satisfied);
+            completed += left + leaving;
+        }
+        completed
+    }
+
+    pub(crate) fn extend(&self, id: SharedId, deadline: Timestamp) -> bool {
+        let shard = self.shard(id.home);
+        let mut state = shard.lock();
+        if !state.wheel.rearm(id.timer, deadline) {
+            return false;
+        }
+        let earlier = shard.arm(&state, deadline);
+        drop(state);
+        if earlier {
+            self.rearm(id.home);
+        }
+        true
+    }
+
+    pub(crate) fn shutdown(&self) -> usize {
+        for shard in &self.shards {
+            shard.lock().closed = true;
+        }
+        let mut left = 0;
+        for index in (0..self.shards.len()).map(ShardIndex::new) {
+            let ids: Vec<_> = self.shard(index).lock().wheel.ids().collect();
+            for some in ids.chunks(BATCH) {
+                let ids = some.iter().map(|&timer| SharedId { home: index, timer }).collect();
+                left += self.evict(index, ids, Cause::Shutdown).0;
+            }
+        }
+        left
+    }
+
+    /// Takes operations out, whether ready or not, and lets them go as what happened at `shard`. Returns how many that
+    /// were, and how many were in other threads' hands, which let them go.
+    pub(crate) fn evict(&self, shard: ShardIndex, mut ids: Ids, cause: Cause) -> (usize, usize) {
+        ids.sort_by_key(|id| id.home);
+        let (mut gone, mut leaving) = (Leaving::new(), 0);
+        for some in ids.chunk_by(|a, b| a.home == b.home) {
+            let mut state = self.shard(some[0].home).lock();
+            for &id in some {
+                match state.evict(id, cause) {
+                    Evicted::Taken(taken) => gone.push(taken),
+                    Evicted::Leaving => leaving += 1,
+                    Evicted::Gone => {}
+                }
+            }
+        }
+        let left = gone.len();
+        self.let_go(shard, gone);
+        (left, leaving)
+    }
+
+    /// What leaves by the caller's own hands, and through no channel.
+    pub(crate) fn take_back(&self, gone: Gone<O>) -> Held<O> {
+        self.unlink_one(gone.rest);
+        self.counts.left(&self.shard(gone.id.home).counts, Departures::one(gone.cause));
+        self.occupied.leave(1);
+        gone.held
+    }
+
+    /// What has left its slot leaves its other keys too, and is delivered as what happened at `shard`. Called without a
+    /// lock.
+    pub(crate) fn let_go(&self, shard: ShardIndex, gone: Leaving<O>) {
+        match &*gone {
+            [] => return,
+            [gone] => self.unlink_one(gone.rest),
+            several => self.unlink_all(several.iter().filter_map(|gone| gone.rest).collect()),
+        }
+        let mut departures = Departures::default();
+        gone.iter().for_each(|gone| departures.add(gone.cause));
+        self.counts.left(&self.shard(shard).counts, departures);
+        let mut exits = Batch::with_capacity(gone.len());
+        for Gone { id, held, cause, expired_at, .. } in gone {
+            match held {
+                Held::Operation(operation) => exits.push(Exit { id, operation, cause, expired_at }),
+                Held::Waiter(waiter) => {
+                    self.occupied.leave(1);
+                    waiter.finish(cause);
+                }
+            }
+        }
+        if !exits.is_empty() {
+            self.sink.deliver(shard, exits, &self.occupied);
+        }
+    }
+
+    fn unlink_one(&self, mut chain: Option<Link>) {
+        while let Some(link) = chain {
+            chain = self.shard(link.shard).lock().unlink(link.shard, chain);
+        }
+    }
+
+    /// Unlinks several chains, with one lock a shard and round.
+    fn unlink_all(&self, mut chains: SmallVec<[Link; 4]>) {
+        while !chains.is_empty() {
+            chains.sort_unstable_by_key(|link| link.shard);
+            let mut rest = SmallVec::new();
+            for some in chains.chunk_by(|a, b| a.shard == b.shard) {
+                let mut state = self.shard(some[0].shard).lock();
+                rest.extend(some.iter().filter_map(|&link| state.unlink(link.shard, Some(link))));
+            }
+            chains = rest;
+        }
+    }
+}
+
+impl<K, O, S> Driven for Inner<K, O, S>
+where
+    K: Hash + Eq + Send + 'static,
+    O: DelayedOperation,
+    S: BuildHasher + Clone + Send + Sync + 'static,
+{
+    fn armed(&self, shard: usize) -> Timestamp {
+        self.shards[shard].armed()
+    }
+
+    fn expire(&self, shard: usize, now: Timestamp) {
+        let home = ShardIndex::new(shard);
+        let shard = self.shard(home);
+        let mut gone = Leaving::new();
+        {
+            let mut state = shard.lock();
+            for _ in 0..BATCH {
+                let Some(expired) = state.wheel.expire_next(now) else { break };
+                // One that is being examined has no slot to return to, and so learns that it expired.
+                let Slot::Parked(held, chain) = expired.value else { continue };
+                let rest = state.unlink(home, chain);
+                let id = SharedId { home, timer: expired.id };
+                let expired_at = Some(expired.deadline);
+                gone.push(Gone { id, held, rest, cause: Cause::Expired, expired_at });
+            }
+            shard.arm_anew(&state);
+        }
+        let late = gone.iter().filter_map(|gone| gone.expired_at).map(|deadline| now.ticks_since(deadline));
+        self.counts.late(&shard.counts, late);
+        self.let_go(home, gone);
+    }
+}
+
+impl<K, O, S> Forget for Inner<K, O, S>
+where
+    K: Hash + Eq + Send + 'static,
+    O: DelayedOperation,
+    S: BuildHasher + Clone + Send + Sync + 'static,
+{
+    fn forget(&self, id: SharedId) {
+        // What is being examined at this moment finds its note, and nobody behind its ticket.
+        drop(self.cancel(id));
+    }
+}
