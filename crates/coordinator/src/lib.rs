@@ -61,6 +61,7 @@
 mod config;
 mod coordinator;
 mod delayed;
+mod digest;
 pub mod events;
 mod group;
 mod groups;

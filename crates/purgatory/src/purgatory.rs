@@ -304,6 +304,23 @@ impl<K: Hash + Eq, O, S: BuildHasher> Purgatory<K, O, S> {
         self.wheel.deadline(id.0)
     }
 
+    /// All that waits, in watch order, with its deadline. O(n log n), for inspection.
+    ///
+    /// ```
+    /// # use purgatory::{Purgatory, Timestamp};
+    /// # let t = Timestamp::from_ticks;
+    /// let mut purgatory: Purgatory<&str, &str> = Purgatory::new(t(0));
+    /// purgatory.watch("a", ["k"], t(9));
+    /// purgatory.watch("b", [], t(5));
+    /// assert_eq!(purgatory.operations(), [(t(9), &"a"), (t(5), &"b")]);
+    /// ```
+    pub fn operations(&self) -> Vec<(Timestamp, &O)> {
+        let waiting = self.wheel.ids().filter_map(|id| Some((self.wheel.get(id)?, self.wheel.deadline(id)?)));
+        let mut waiting: Vec<_> = waiting.collect();
+        waiting.sort_unstable_by_key(|(pending, _)| pending.order);
+        waiting.into_iter().map(|(pending, deadline)| (deadline, &pending.operation)).collect()
+    }
+
     /// When to call [`Purgatory::expire_next`] again: never later than the earliest deadline, sometimes earlier.
     /// `None` if nothing will ever expire.
     ///

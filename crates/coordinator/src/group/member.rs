@@ -68,6 +68,11 @@ impl Member {
         }
     }
 
+    /// The request that waits.
+    pub(crate) fn parked(&self) -> &Parked {
+        &self.parked
+    }
+
     pub(crate) fn awaits_join(&self) -> bool {
         matches!(self.parked, Parked::Join(_))
     }

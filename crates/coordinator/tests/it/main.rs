@@ -1,6 +1,7 @@
 //! The coordinator through its public interface, as scripts, scenarios and seeds.
 
 mod conformance;
+mod digest;
 mod history;
 mod joining;
 mod offsets;
