@@ -46,12 +46,12 @@ fn what_is_allowed_has_a_reason() {
             let line = line.trim_start();
             let starts =
                 ["#[allow(", "#![allow(", "#[expect(", "#![expect("].iter().any(|a| line.starts_with(a));
-            // A long attribute is broken into lines: its reason is within the next few.
+            // A long attribute is broken into lines: its reason is within the next dozen.
             let whole: String = file
                 .text
                 .lines()
                 .skip(number - 1)
-                .take(5)
+                .take(12)
                 .scan(false, |done, part| {
                     let show = !*done;
                     *done |= part.contains(")]");
