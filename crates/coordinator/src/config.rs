@@ -97,17 +97,21 @@ impl Partitioner {
     /// assert_eq!(Partitioner::default().partition(&GroupId::new("test")), OffsetsPartition(48));
     /// ```
     pub fn partition(&self, group: &GroupId) -> OffsetsPartition {
+        self.partition_of(group.as_str())
+    }
+
+    /// The partition of whatever has this name: a group, or a transactional id, which Kafka spreads alike.
+    pub fn partition_of(&self, name: &str) -> OffsetsPartition {
         match self {
             Self::Kafka { partitions } => {
-                let hash = group
-                    .as_str()
+                let hash = name
                     .encode_utf16()
                     .fold(0_i32, |hash, unit| hash.wrapping_mul(31).wrapping_add(i32::from(unit)));
                 // Kafka's `Utils.abs`: the sign bit is dropped from i32::MIN, which has no absolute value.
                 let positive = if hash == i32::MIN { 0 } else { hash.abs() };
                 OffsetsPartition(positive % (*partitions).max(1))
             }
-            Self::Table { groups, otherwise } => groups.get(group).copied().unwrap_or(*otherwise),
+            Self::Table { groups, otherwise } => groups.get(name).copied().unwrap_or(*otherwise),
         }
     }
 }

@@ -43,9 +43,9 @@ use purgatory::{OperationId, Purgatory, Timestamp};
 
 pub use config::TransactionConfig;
 pub use messages::{
-    AddOffsetsToTxn, EndTxn, InitProducerId, ProducerEpoch, TransactionError, TransactionInput,
-    TransactionOutput, TransactionPhase, TransactionRecord, TransactionRequest, TransactionResponse,
-    TransactionState, TransactionalId,
+    AddOffsetsToTxn, AddPartitionsToTxn, EndTxn, InitProducerId, ProducerEpoch, TransactionError,
+    TransactionEvent, TransactionInput, TransactionOutput, TransactionPhase, TransactionRecord,
+    TransactionRequest, TransactionResponse, TransactionState, TransactionalId,
 };
 
 use crate::hasher::Hasher;
@@ -62,6 +62,8 @@ pub struct TransactionCoordinator {
     purgatory: Purgatory<StoreId, Delayed, Hasher>,
     outputs: VecDeque<TransactionOutput>,
     next_store: u64,
+    /// Transactions that are open, or whose markers are being written.
+    open: usize,
 }
 
 /// Whether requests are served.
@@ -84,7 +86,7 @@ struct Transaction {
     timer: Option<OperationId>,
     /// Partitions whose marker is asked for and not reported.
     unmarked: BTreeSet<OffsetsPartition>,
-    /// Whoever ended the transaction, until all markers are written: then it reads its own writes.
+    /// Whoever ended the transaction, until it is complete: then it reads its own writes, and may begin the next one.
     ending: Option<Ending>,
 }
 
@@ -121,6 +123,7 @@ struct Write {
 #[derive(Debug)]
 enum Waiting {
     Init(Token),
+    Begin(Token),
     Add(Token),
     End(Token),
 }
@@ -137,12 +140,14 @@ impl TransactionCoordinator {
             purgatory: Purgatory::with_hasher(start, hasher),
             outputs: VecDeque::new(),
             next_store: 0,
+            open: 0,
         }
     }
 
-    /// Handles one input. Call [`expire`](Self::expire) first in the same turn.
+    /// Handles one input. What is due by then is [`expire`](Self::expire)d before it, or after it if the input had
+    /// arrived in time.
     pub fn handle(&mut self, now: Timestamp, input: TransactionInput) {
-        self.now = now;
+        self.now = self.now.max(now);
         match input {
             TransactionInput::Request(token, request) => self.request(token, request),
             TransactionInput::Stored(id, outcome) => {
@@ -161,7 +166,7 @@ impl TransactionCoordinator {
 
     /// Handles all deadlines up to `now`, in order.
     pub fn expire(&mut self, now: Timestamp) {
-        self.now = now;
+        self.now = self.now.max(now);
         while let Some(delayed) = self.purgatory.expire_next(now) {
             match delayed {
                 Delayed::Write(write) => self.write_takes_long(*write),
@@ -186,6 +191,16 @@ impl TransactionCoordinator {
     /// What a transactional id stands at, as far as it is stored.
     pub fn state(&self, id: &TransactionalId) -> Option<&TransactionState> {
         self.transactions.get(id).map(|transaction| &transaction.state).filter(|state| !state.is_new())
+    }
+
+    /// How many transactions are open, or wait for their markers: they keep offsets from being read as stable.
+    pub fn open(&self) -> usize {
+        self.open
+    }
+
+    /// How many operations wait: timers, writes, answers.
+    pub fn pending(&self) -> usize {
+        self.purgatory.pending()
     }
 
     /// How many transactional ids are known.

@@ -8,12 +8,12 @@ mod fetch;
 mod find_coordinator;
 mod handed_out;
 mod head;
-mod init_producer_id;
 mod list_offsets;
 mod measured;
 mod metadata;
 mod produce;
 mod topics;
+mod transactions;
 
 use coordinator::ids::GroupId;
 use coordinator::messages::{GroupError, JoinGroup, Request, Response};
@@ -22,12 +22,14 @@ use kafka_wire::WireError;
 use crate::connection::Pending;
 use crate::node::Node;
 use crate::shard::{Answer, Inbox, Message};
+use crate::wire::transactions::TransactionApi;
 use crate::wire::{self, Asked, Decoded, GroupApi, Questions, Unreadable};
 pub(crate) use client::Client;
 pub(crate) use fetch::AskedFetch;
 use head::{Api, Opened};
 pub(crate) use head::{Head, respond};
 pub(crate) use measured::Measured;
+pub(crate) use transactions::respond_transaction;
 
 /// The longest request that carries nothing of a client's own making: names and numbers only. Others may be as long
 /// as `socket.request.max.bytes` says.
@@ -100,8 +102,17 @@ async fn begin_own(
             Ok(())
         }
         Api::ListOffsets => respond(head, &mut out, |out| list_offsets::answer(node, version, body, out)),
-        Api::InitProducerId => {
-            respond(head, &mut out, |out| init_producer_id::answer(node, version, body, out))
+        Api::InitProducerId => return Ok(Some(transactions::init(node, client, head, body).await?)),
+        Api::AddPartitionsToTxn => {
+            let api = TransactionApi::AddPartitionsToTxn;
+            return Ok(Some(transactions::begin(node, client, head, api, body).await?));
+        }
+        Api::AddOffsetsToTxn => {
+            let api = TransactionApi::AddOffsetsToTxn;
+            return Ok(Some(transactions::begin(node, client, head, api, body).await?));
+        }
+        Api::EndTxn => {
+            return Ok(Some(transactions::begin(node, client, head, TransactionApi::EndTxn, body).await?));
         }
         Api::DescribeCluster => {
             respond(head, &mut out, |out| describe_cluster::answer(node, client, version, body, out))
@@ -136,7 +147,8 @@ async fn begin_own(
         | Api::DescribeGroups
         | Api::ListGroups
         | Api::DeleteGroups
-        | Api::OffsetDelete => unreachable!("a coordinator answers these"),
+        | Api::OffsetDelete
+        | Api::TxnOffsetCommit => unreachable!("a coordinator answers these"),
     };
     written.map_err(unreadable(head))?;
     Ok(Some(Pending::ready(head, out)))
@@ -154,6 +166,7 @@ fn group_api(api: Api) -> Option<GroupApi> {
         Api::ListGroups => Some(GroupApi::ListGroups),
         Api::DeleteGroups => Some(GroupApi::DeleteGroups),
         Api::OffsetDelete => Some(GroupApi::OffsetDelete),
+        Api::TxnOffsetCommit => Some(GroupApi::TxnOffsetCommit),
         Api::Produce
         | Api::Fetch
         | Api::ListOffsets
@@ -163,6 +176,9 @@ fn group_api(api: Api) -> Option<GroupApi> {
         | Api::CreateTopics
         | Api::DeleteTopics
         | Api::InitProducerId
+        | Api::AddPartitionsToTxn
+        | Api::AddOffsetsToTxn
+        | Api::EndTxn
         | Api::DescribeConfigs
         | Api::CreatePartitions
         | Api::DescribeCluster => None,
@@ -182,6 +198,10 @@ async fn ask(node: &Node, client: &mut Client, head: Head, decoded: Decoded) -> 
                 give_up_others(node, client, join);
             }
             vec![ask_one(node.shards.of(&group), client, request).await]
+        }
+        Questions::InTransaction(questions) => {
+            let (question, commit) = *questions;
+            vec![node.shards.commit_in_transaction(client.next_number(), question, commit).await]
         }
         Questions::PerGroup(questions) => {
             let mut answers = Vec::with_capacity(questions.len());

@@ -3,6 +3,8 @@
 //! Knows nothing of how a rebalance works: it only puts the pieces of one round together. Ids and reasons are the
 //! clients' own words: all of them go through `Shown` or `shortened` on their way into a line.
 
+mod transactions;
+
 use std::sync::Arc;
 
 use coordinator::events::{Event, EventKind};
@@ -13,6 +15,7 @@ use tracing::{debug, info, warn};
 
 use crate::shown::{Shown, shortened};
 use crate::telemetry::name;
+pub(crate) use transactions::record_transaction;
 
 /// How many rounds are pieced together at once; the line of a round beyond that lacks its cause.
 const MAX_OPEN: usize = 100_000;

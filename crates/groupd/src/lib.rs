@@ -10,6 +10,7 @@ mod connection;
 pub mod events_log;
 mod histories;
 mod node;
+mod producer_ids;
 pub mod server;
 pub mod settings;
 mod shard;

@@ -2,12 +2,10 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
-
-use purgatory::Timestamp;
 
 use crate::apis::{Client, Measured};
 use crate::histories::Histories;
+use crate::producer_ids::ProducerIds;
 use crate::settings::{HostPort, Settings};
 use crate::shard::Shards;
 use crate::topics::TopicCatalog;
@@ -30,7 +28,7 @@ pub(crate) struct Node {
     /// `num.partitions`.
     pub(crate) default_partitions: i32,
     pub(crate) measured: Measured,
-    producer_ids: AtomicI64,
+    pub(crate) producer_ids: ProducerIds,
 }
 
 /// What one connection may take.
@@ -45,18 +43,15 @@ pub(crate) struct Limits {
 }
 
 impl Node {
-    /// A node as `settings` describe it. `started`, Unix milliseconds, keeps producer ids apart from those of
-    /// earlier runs.
+    /// A node as `settings` describe it.
     pub(crate) fn new(
         settings: &Settings,
         cluster_id: String,
         catalog: TopicCatalog,
+        producer_ids: ProducerIds,
         shards: Shards,
         histories: Histories,
-        started: Timestamp,
     ) -> Self {
-        // A million ids a millisecond before two runs could meet, and positive for 270 years.
-        let first_producer = i64::try_from(started.ticks() << 20 & i64::MAX as u64).unwrap_or_default();
         Self {
             id: settings.node_id,
             cluster_id,
@@ -72,7 +67,7 @@ impl Node {
             auto_create: settings.auto_create_topics_enable,
             default_partitions: settings.num_partitions,
             measured: Measured::new(),
-            producer_ids: AtomicI64::new(first_producer),
+            producer_ids,
         }
     }
 
@@ -96,11 +91,6 @@ impl Node {
         let catalog = Arc::clone(&self.catalog);
         let changed = tokio::task::spawn_blocking(move || change(&catalog)).await;
         changed.expect("invariant: a change of the catalog does not panic, and is not cancelled")
-    }
-
-    /// A producer id that no other producer has.
-    pub(crate) fn next_producer_id(&self) -> i64 {
-        self.producer_ids.fetch_add(1, Ordering::Relaxed)
     }
 }
 

@@ -15,18 +15,20 @@ use std::time::Duration;
 
 use anyhow::Context;
 use coordinator::ids::{OffsetsPartition, OwnerEpoch};
+use coordinator::transactions::TransactionConfig;
 use coordinator::{Config, Partitioner};
-use purgatory::{Clock, SystemClock};
+use purgatory::SystemClock;
 use tokio::runtime::Runtime;
 use tokio::sync::{Semaphore, watch};
 
 use crate::histories::Histories;
 use crate::node::Node;
+use crate::producer_ids::ProducerIds;
 use crate::settings::{Settings, StoreKind};
-use crate::shard::{Message, Owned, Shards, shard_of};
+use crate::shard::{Message, Owned, shard_of};
 use crate::store::{
-    CATALOG_PARTITION, CommitSettings, CommitThread, EmbeddedSettings, EmbeddedStore, MemoryStore, Store,
-    StoreClient,
+    CATALOG_PARTITION, CommitSettings, CommitThread, EmbeddedSettings, EmbeddedStore, MemoryStore,
+    PRODUCER_IDS_PARTITION, Store, StoreClient,
 };
 use crate::telemetry::{self, Health, Metrics, Readiness};
 use crate::topics::{NewTopic, TopicCatalog, TopicIds};
@@ -115,10 +117,9 @@ impl Server {
         let commits = CommitThread::start(store, CommitSettings::default())
             .context("cannot start the store's thread")?;
         let kept = acquire(&commits, settings)?;
-        let config = coordinator_config(settings);
-        let (shards, inboxes) = ShardThreads::start(kept.owned, &config, &commits, clock, &histories)?;
-        let routes = Shards::new(inboxes, config.partitioner);
-        let node = Node::new(settings, cluster_id, kept.catalog, routes, histories, clock.now());
+        let config = (&coordinator_config(settings), &transaction_config(settings));
+        let (shards, routes) = ShardThreads::start(kept.owned, config, &commits, clock, &histories)?;
+        let node = Node::new(settings, cluster_id, kept.catalog, kept.producer_ids, routes, histories);
         let node = Arc::new(node);
 
         let (closing, closed) = watch::channel(false);
@@ -191,6 +192,7 @@ impl Server {
 struct Kept {
     owned: Vec<Vec<Owned>>,
     catalog: TopicCatalog,
+    producer_ids: ProducerIds,
 }
 
 fn open_store(settings: &Settings) -> anyhow::Result<Opened> {
@@ -209,16 +211,19 @@ fn open_store(settings: &Settings) -> anyhow::Result<Opened> {
 /// Takes ownership of everything, and deals the offsets partitions out to the shards.
 fn acquire(commits: &CommitThread, settings: &Settings) -> anyhow::Result<Kept> {
     let store = commits.client();
-    let mut wanted = vec![CATALOG_PARTITION];
+    let mut wanted = vec![CATALOG_PARTITION, PRODUCER_IDS_PARTITION];
     wanted.extend((0..settings.offsets_topic_num_partitions).map(OffsetsPartition));
-    let mut epochs = store.acquire(&wanted)?.into_iter();
-    let catalog_epoch = epochs.next().expect("invariant: each partition has an epoch");
+    let epochs = store.acquire(&wanted)?;
+    let &[catalog_epoch, producer_ids_epoch, ref epochs @ ..] = epochs.as_slice() else {
+        unreachable!("invariant: each partition has an epoch")
+    };
     let mut owned: Vec<Vec<Owned>> = (0..settings.shards).map(|_| Vec::new()).collect();
-    for (partition, epoch) in wanted.into_iter().skip(1).zip(epochs) {
+    for (partition, &epoch) in wanted.into_iter().skip(2).zip(epochs) {
         let records = store.load(partition, epoch)?;
         owned[shard_of(partition, settings.shards)].push(Owned { partition, epoch, records });
     }
-    Ok(Kept { owned, catalog: load_catalog(store, catalog_epoch, settings)? })
+    let producer_ids = ProducerIds::load(store.clone(), producer_ids_epoch)?;
+    Ok(Kept { owned, catalog: load_catalog(store, catalog_epoch, settings)?, producer_ids })
 }
 
 /// The topics that are kept, and those of the settings.
@@ -251,6 +256,20 @@ fn coordinator_config(settings: &Settings) -> Config {
         offsets_retention_check_interval_ms: Some(unsigned(settings.offsets_retention_check_interval)),
         partitioner: Partitioner::Kafka { partitions: settings.offsets_topic_num_partitions },
         ..Config::default()
+    }
+}
+
+fn transaction_config(settings: &Settings) -> TransactionConfig {
+    let millis = |duration: Duration| u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
+    TransactionConfig {
+        transaction_max_timeout_ms: i32::try_from(settings.transaction_max_timeout.as_millis())
+            .unwrap_or(i32::MAX),
+        transactional_id_expiration_ms: millis(settings.transactional_id_expiration),
+        // Names are spread evenly, or nearly so, over the shards.
+        max_transactional_ids: settings.max_transactional_ids.div_ceil(settings.shards.max(1)),
+        store_timeout_ms: u32::try_from(millis(settings.offsets_commit_timeout)).unwrap_or(u32::MAX),
+        partitioner: Partitioner::Kafka { partitions: settings.offsets_topic_num_partitions },
+        ..TransactionConfig::default()
     }
 }
 

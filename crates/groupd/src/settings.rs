@@ -64,6 +64,12 @@ pub struct Settings {
     /// `offsets.topic.num.partitions`: over how many partitions groups are hashed. Fixed for the life of a data
     /// directory.
     pub offsets_topic_num_partitions: i32,
+    /// `transaction.max.timeout.ms`: the longest a transaction may ask to stay open.
+    pub transaction_max_timeout: Duration,
+    /// `transactional.id.expiration.ms`: an id this long unused is forgotten.
+    pub transactional_id_expiration: Duration,
+    /// `max.transactional.ids`: how many are known at once; each has one open transaction at most.
+    pub max_transactional_ids: usize,
     /// `auto.create.topics.enable`: whether asking for a topic makes it.
     pub auto_create_topics_enable: bool,
     /// `num.partitions`: of a topic made by asking for it.
@@ -133,6 +139,9 @@ impl Settings {
             offset_metadata_max_bytes: read.count("offset.metadata.max.bytes"),
             offsets_commit_timeout: read.millis("offsets.commit.timeout.ms"),
             offsets_topic_num_partitions: read.integer("offsets.topic.num.partitions"),
+            transaction_max_timeout: read.millis("transaction.max.timeout.ms"),
+            transactional_id_expiration: read.millis("transactional.id.expiration.ms"),
+            max_transactional_ids: read.count("max.transactional.ids"),
             auto_create_topics_enable: read.switch("auto.create.topics.enable"),
             num_partitions: read.integer("num.partitions"),
             socket_request_max_bytes: read.count("socket.request.max.bytes"),

@@ -1,4 +1,4 @@
-//! THE loop: one thread, one coordinator, one reading of the clock a turn.
+//! THE loop: one thread, one coordinator of groups and one of transactions, one reading of the clock a turn.
 //!
 //! A turn takes what is in the inbox (up to [`TURN`] messages), lets the coordinator handle it and then, if nothing that
 //! had arrived by now is left, lets it expire what is due; then it carries out what the coordinator says: answers to connections, writes to the store, events to the log. Then the shard sleeps until the
@@ -13,13 +13,18 @@ mod fetches;
 mod gauges;
 mod inbox;
 mod loading;
+mod markers;
+mod owned;
 mod routing;
+mod transactions;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use coordinator::Coordinator;
-use coordinator::ids::{OffsetsPartition, OwnerEpoch};
-use coordinator::messages::{Input, Output, Response};
+use coordinator::ids::OwnerEpoch;
+use coordinator::messages::{Input, Output, Request, Response, Token};
+use coordinator::transactions::TransactionCoordinator;
 use crossbeam_channel::{Receiver, RecvTimeoutError, select};
 use hashbrown::HashMap;
 use purgatory::{Clock, SystemClock, Timestamp};
@@ -28,13 +33,16 @@ use tokio::sync::oneshot;
 
 use crate::events_log::EventsLog;
 use crate::histories::ShardHistory;
-use crate::store::StoreHandle;
+use crate::store::{CommitThread, StoreHandle};
 use deletions::Deletions;
 use due::Due;
 use fetches::Fetches;
 use gauges::Gauges;
-use inbox::Outlet;
+use inbox::{OfMarkers, OfTransactions, Outlet};
 use loading::Loading;
+use markers::Markers;
+use owned::OwnedPartitions;
+use transactions::Transactions;
 
 pub(crate) use fetches::Fetch;
 pub(crate) use inbox::{Answer, Inbox, Message, NoAnswer};
@@ -71,6 +79,8 @@ enum Wake {
 /// The single owner of some partitions' groups.
 pub(crate) struct Shard {
     coordinator: Coordinator,
+    transactions: Transactions,
+    markers: Markers,
     outlet: Outlet,
     store: StoreHandle,
     clock: SystemClock,
@@ -81,10 +91,10 @@ pub(crate) struct Shard {
     due: Due,
     events: EventsLog,
     history: ShardHistory,
-    owned: Vec<(OffsetsPartition, OwnerEpoch)>,
+    owned: OwnedPartitions,
     /// What is read of it; none once all is loaded.
     loading: Option<Receiver<Loading>>,
-    /// Writes whose outcome is not known yet.
+    /// The group coordinator's writes whose outcome is not known yet.
     writes: usize,
     /// Told to stop; until then at most.
     stopping: Option<Timestamp>,
@@ -92,19 +102,25 @@ pub(crate) struct Shard {
 }
 
 impl Shard {
-    /// Shard number `index`, which owns nothing yet.
+    /// Shard number `index` of `shards`, which owns nothing yet.
     pub(crate) fn new(
         index: usize,
-        coordinator: Coordinator,
+        coordinators: (Coordinator, TransactionCoordinator),
+        shards: &Shards,
         outlet: Outlet,
-        store: StoreHandle,
+        commits: &CommitThread,
         clock: SystemClock,
         history: ShardHistory,
     ) -> Self {
+        let (coordinator, transactions) = coordinators;
+        let own = shards.all()[index].clone();
+        let of_transactions = commits.handle(Arc::new(OfTransactions(own.clone())));
         Self {
             coordinator,
+            transactions: Transactions::new(transactions, shards.clone(), own.clone(), of_transactions),
+            markers: Markers::new(commits.handle(Arc::new(OfMarkers(own.clone())))),
             outlet,
-            store,
+            store: commits.handle(Arc::new(own)),
             clock,
             open: HashMap::default(),
             deletions: Deletions::default(),
@@ -112,7 +128,7 @@ impl Shard {
             due: Due::default(),
             events: EventsLog::default(),
             history,
-            owned: Vec::new(),
+            owned: OwnedPartitions::default(),
             loading: None,
             writes: 0,
             stopping: None,
@@ -125,7 +141,7 @@ impl Shard {
     pub(crate) fn run(&mut self, owned: Vec<Owned>, reports: &UnboundedSender<Report>) {
         let now = self.clock.now();
         for Owned { partition, epoch, .. } in &owned {
-            self.owned.push((*partition, *epoch));
+            self.owned.begin(*partition, *epoch);
             self.coordinator.handle(now, Input::BeginLoad(*partition, *epoch));
         }
         match loading::start(owned) {
@@ -142,6 +158,8 @@ impl Shard {
                 },
                 Wake::Loaded => {
                     self.loading = None;
+                    self.transactions.finish_load(self.clock.now());
+                    self.turn(None);
                     report(reports, Report::Loaded);
                 }
             }
@@ -153,6 +171,7 @@ impl Shard {
     fn sleep(&self) -> Wake {
         let deadlines = [
             self.coordinator.next_deadline(),
+            self.transactions.next_deadline(),
             self.fetches.next_deadline(),
             self.gauges.due(),
             self.stopping,
@@ -182,10 +201,15 @@ impl Shard {
         self.gauges.touch(now);
         self.coordinator.expire(now);
         match loading {
-            Loading::Chunk(partition, records) => {
-                self.coordinator.handle(now, Input::Load(partition, records));
+            Loading::Chunk(partition, kept) => {
+                self.coordinator.handle(now, Input::Load(partition, kept.groups));
+                self.transactions.load(now, kept.transactions);
             }
-            Loading::Finished(partition) => self.coordinator.handle(now, Input::FinishLoad(partition)),
+            Loading::Finished(partition) => {
+                self.coordinator.handle(now, Input::FinishLoad(partition));
+                self.owned.loaded(partition);
+                self.markers.loaded(partition, &self.owned);
+            }
             Loading::Failed(why) => return Err(why),
         }
         Ok(())
@@ -209,25 +233,39 @@ impl Shard {
         }
         if let Some(until) = self.due.take() {
             self.coordinator.expire(until);
+            self.transactions.expire(until);
             self.fetches.expire(until);
         }
         self.outlet.make_room(permits);
         self.carry_out(now);
-        self.gauges.publish(now, &self.coordinator, &self.fetches);
+        self.gauges.publish(now, &self.coordinator, self.transactions.coordinator(), &self.fetches);
     }
 
     fn handle(&mut self, now: Timestamp, message: Message) {
         self.gauges.touch(now);
         match message {
-            Message::Ask(token, request, reply) => {
-                self.open.insert(token.number(), reply);
-                self.coordinator.handle(now, Input::Request(token, request));
+            Message::Ask(token, request, reply) => self.ask(now, token, request, reply),
+            Message::AskTransactions(token, request, reply) => {
+                self.transactions.ask(now, token, request, reply);
+            }
+            Message::Verify(token, unverified) => self.transactions.verify(now, token, *unverified),
+            Message::Verified(token, commit, reply) => {
+                self.ask(now, token, Request::TxnOffsetCommit(commit), reply);
+            }
+            Message::Mark(mark) => {
+                // The offsets that were pended before go into the log before it.
+                self.carry_out(now);
+                self.markers.write(mark, &self.owned);
+            }
+            Message::Marked(id, partition, outcome) => {
+                self.transactions.marked(now, id, partition, outcome);
             }
             Message::Fetch(number, fetch, reply) => self.fetches.park(now, number, fetch, reply),
             Message::Abandon(number) => {
                 if self.open.remove(&number).is_some() {
                     self.coordinator.handle(now, Input::Abandon(number));
                 }
+                self.transactions.abandon(number);
                 self.fetches.abandon(number);
             }
             Message::GiveUp(group, member) => self.coordinator.handle(now, Input::GiveUp(group, member)),
@@ -235,6 +273,13 @@ impl Shard {
                 self.writes -= 1;
                 self.deletions.reported(id, outcome);
                 self.coordinator.handle(now, Input::Stored(id, outcome));
+            }
+            Message::TransactionStored(id, outcome) => self.transactions.stored(now, id, outcome),
+            Message::MarkerStored(id, outcome) => {
+                if let Some(ended) = self.markers.stored(id, outcome) {
+                    self.coordinator.handle(now, ended.input());
+                    ended.answer();
+                }
             }
             Message::TopicPartitionsDeleted(partitions) => {
                 for partition in &partitions {
@@ -246,7 +291,12 @@ impl Shard {
         }
     }
 
-    /// Does what the coordinator says.
+    fn ask(&mut self, now: Timestamp, token: Token, request: Request, reply: oneshot::Sender<Response>) {
+        self.open.insert(token.number(), reply);
+        self.coordinator.handle(now, Input::Request(token, request));
+    }
+
+    /// Does what the coordinators say.
     fn carry_out(&mut self, now: Timestamp) {
         while let Some(output) = self.coordinator.poll_output() {
             self.gauges.touch(now);
@@ -270,17 +320,23 @@ impl Shard {
                 }
             }
         }
+        self.transactions.carry_out(now, &self.owned);
     }
 
     /// Whether the shard was told to stop, and need not wait for the store any more.
     fn is_done(&self) -> bool {
-        self.stopping.is_some_and(|until| self.writes == 0 || until <= self.clock.now())
+        self.stopping.is_some_and(|until| self.writes() == 0 || until <= self.clock.now())
     }
 
-    /// Answers what is parked: groups by giving up their partitions, fetches with no records.
+    fn writes(&self) -> usize {
+        self.writes + self.transactions.writing() + self.markers.writing()
+    }
+
+    /// Answers what is parked: groups and transactions by giving up their partitions, fetches with no records.
     fn stop(&mut self) {
         let now = self.clock.now();
-        for (partition, OwnerEpoch(epoch)) in std::mem::take(&mut self.owned) {
+        self.transactions.unload(now);
+        for (partition, OwnerEpoch(epoch)) in self.owned.take() {
             self.coordinator.handle(now, Input::Unload(partition, OwnerEpoch(epoch.saturating_add(1))));
         }
         self.fetches.finish();

@@ -18,6 +18,7 @@ mod offline;
 
 use coordinator::ids::{OffsetsPartition, OwnerEpoch};
 use coordinator::messages::{Record, StoreError};
+use coordinator::transactions::TransactionRecord;
 
 pub use commit::{CommitSettings, CommitThread, Inbox, StoreClient, StoreHandle, StoreStatus, Stored};
 pub use embedded::{
@@ -27,7 +28,7 @@ pub use embedded::{
 pub use memory::MemoryStore;
 pub use offline::{Directory, StoreCommand};
 
-use layout::{LayoutError, RawRecord};
+use layout::{Kept, LayoutError, RawRecord};
 
 /// The most bytes of records one batch may have. A larger one is refused with
 /// [`StoreError::RecordListTooLarge`]: a group this large would not travel over the protocol either.
@@ -35,6 +36,9 @@ pub const MAX_BATCH_BYTES: usize = 32 * 1024 * 1024;
 
 /// The partition in which the topic catalog is kept: not one that groups map to.
 pub const CATALOG_PARTITION: OffsetsPartition = OffsetsPartition(-1);
+
+/// The partition in which it is kept how far producer ids are handed out.
+pub const PRODUCER_IDS_PARTITION: OffsetsPartition = OffsetsPartition(-2);
 
 /// A place where group state is kept.
 ///
@@ -116,6 +120,20 @@ impl Batch {
             layout::encode_record(record, &mut bytes);
         }
         Self::from_encoded(partition, epoch, records.len(), bytes)
+    }
+
+    /// A batch of one record of a transaction coordinator.
+    ///
+    /// # Errors
+    /// As [`Batch::new`].
+    pub fn of_transaction(
+        partition: OffsetsPartition,
+        epoch: OwnerEpoch,
+        record: &TransactionRecord,
+    ) -> Result<Self, StoreError> {
+        let mut bytes = Vec::with_capacity(96);
+        layout::encode_transaction(record, &mut bytes);
+        Self::from_encoded(partition, epoch, 1, bytes)
     }
 
     /// A batch of records that are encoded already.
@@ -207,8 +225,8 @@ pub trait ReadPartition: Send {
     fn read(&mut self, limit: usize, out: &mut Vec<u8>) -> Result<(), StoreFailure>;
 }
 
-/// What is kept for one partition, read piece by piece: an iterator over chunks of records, to be loaded in this
-/// order. Ends after the first failure.
+/// What is kept for one partition, read piece by piece, to be loaded in this order. As an iterator it gives chunks of
+/// records of groups, and leaves those of transactions out. Ends after the first failure.
 pub struct PartitionReader {
     source: Box<dyn ReadPartition>,
     finished: bool,
@@ -236,16 +254,24 @@ impl PartitionReader {
         }
         Ok((!chunk.is_empty()).then_some(chunk))
     }
+
+    /// The next chunk; none at the end.
+    ///
+    /// # Errors
+    /// [`StoreFailure`].
+    pub fn next_kept(&mut self) -> Result<Option<Kept>, StoreFailure> {
+        let Some(bytes) = self.next_encoded()? else { return Ok(None) };
+        let kept = layout::decode_kept(&bytes);
+        self.finished |= kept.is_err();
+        Ok(Some(kept?))
+    }
 }
 
 impl Iterator for PartitionReader {
     type Item = Result<Vec<Record>, StoreFailure>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let chunk = self.next_encoded().transpose()?;
-        let records = chunk.and_then(|bytes| layout::decode_records(&bytes).map_err(StoreFailure::from));
-        self.finished |= records.is_err();
-        Some(records)
+        Some(self.next_kept().transpose()?.map(|kept| kept.groups))
     }
 }
 

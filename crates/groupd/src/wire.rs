@@ -12,11 +12,14 @@ mod offset_commit;
 mod offset_delete;
 mod offset_fetch;
 mod sync_group;
+pub(crate) mod transactions;
+mod txn_offset_commit;
 
 use std::sync::Arc;
 
 use coordinator::ids::GroupId;
-use coordinator::messages::{ListGroups, Request, Response};
+use coordinator::messages::{ListGroups, Request, Response, TxnOffsetCommit};
+use coordinator::transactions::AddOffsetsToTxn;
 use kafka_wire::WireError;
 
 use crate::topics::TopicCatalog;
@@ -44,6 +47,7 @@ pub(crate) enum GroupApi {
     ListGroups,
     DeleteGroups,
     OffsetDelete,
+    TxnOffsetCommit,
 }
 
 /// A request, as questions for coordinators.
@@ -60,6 +64,8 @@ pub(crate) enum Questions {
     None,
     /// One group's coordinator.
     One(GroupId, Request),
+    /// The coordinator of a transaction, and if it agrees a group's.
+    InTransaction(Box<(AddOffsetsToTxn, TxnOffsetCommit)>),
     /// Each group's coordinator; answered in this order.
     PerGroup(Vec<(GroupId, Request)>),
     /// Every coordinator, in the order of the shards.
@@ -79,6 +85,7 @@ pub(crate) enum Asked {
     OffsetCommit(offset_commit::Asked),
     OffsetFetch(offset_fetch::Asked),
     OffsetDelete(offset_delete::Asked),
+    TxnOffsetCommit(txn_offset_commit::Asked),
 }
 
 /// Reads the body of a request.
@@ -118,6 +125,14 @@ pub(crate) fn decode(
                 return Ok(Decoded { questions: Questions::None, asked });
             }
             Ok(one(request.group.clone(), Request::OffsetCommit(request), asked))
+        }
+        GroupApi::TxnOffsetCommit => {
+            let (question, commit, asked) = txn_offset_commit::decode(version, body, &catalog.topics())?;
+            let asked = Asked::TxnOffsetCommit(asked);
+            if commit.commit.offsets.is_empty() {
+                return Ok(Decoded { questions: Questions::None, asked });
+            }
+            Ok(Decoded { questions: Questions::InTransaction(Box::new((question, commit))), asked })
         }
         GroupApi::OffsetDelete => {
             let (request, asked) = offset_delete::decode(version, body, &catalog.topics())?;
@@ -193,6 +208,10 @@ impl Asked {
             Self::OffsetCommit(asked) => {
                 let responses = all!(responses, OffsetCommit);
                 offset_commit::encode(asked, responses.first(), version, out)
+            }
+            Self::TxnOffsetCommit(asked) => {
+                let responses = all!(responses, TxnOffsetCommit);
+                txn_offset_commit::encode(asked, responses.first(), version, out)
             }
             Self::OffsetFetch(asked) => {
                 offset_fetch::encode(asked, &all!(responses, OffsetFetch), version, &catalog.topics(), out)

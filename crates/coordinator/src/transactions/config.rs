@@ -10,8 +10,8 @@ pub struct TransactionConfig {
     pub transaction_max_timeout_ms: i32,
     /// `transactional.id.expiration.ms`: an id that is not used for so long is forgotten. Default 7 days.
     pub transactional_id_expiration_ms: u64,
-    /// How many ids may be known at once: further ones are told COORDINATOR_NOT_AVAILABLE. Kafka has no such limit.
-    /// Default 1,000,000.
+    /// How many ids may be known at once: further ones are told POLICY_VIOLATION, which clients do not try again.
+    /// Each has one open transaction at most. Kafka has no such limit. Default 1,000,000.
     pub max_transactional_ids: usize,
     /// How long a write, or the markers of an ended transaction, may take before who waits for it is answered. Default
     /// 5 s.

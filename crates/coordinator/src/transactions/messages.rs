@@ -11,6 +11,9 @@ use crate::messages::{GroupError, StoreError, StoreId, Token, TransactionOutcome
 pub struct TransactionalId(Arc<str>);
 
 impl TransactionalId {
+    /// The longest that is accepted, bytes: what Kafka's own record of it has room for.
+    pub const MAX: usize = i16::MAX as usize;
+
     /// Wraps `text`.
     pub fn new(text: impl Into<Arc<str>>) -> Self {
         Self(text.into())
@@ -65,6 +68,7 @@ pub enum TransactionInput {
 #[allow(missing_docs, reason = "each variant is its request's type")]
 pub enum TransactionRequest {
     InitProducerId(InitProducerId),
+    AddPartitionsToTxn(AddPartitionsToTxn),
     AddOffsetsToTxn(AddOffsetsToTxn),
     /// Whether a commit of offsets belongs to an open transaction; answered within the turn.
     VerifyOffsets(AddOffsetsToTxn),
@@ -74,7 +78,7 @@ pub enum TransactionRequest {
 /// Become the producer of a transactional id, and fence the one before.
 #[derive(Clone, Debug)]
 pub struct InitProducerId {
-    /// Not empty.
+    /// Not empty, and at most [`TransactionalId::MAX`] bytes.
     pub transactional_id: TransactionalId,
     /// How long a transaction may stay open, ms, before it is aborted.
     pub transaction_timeout_ms: i32,
@@ -82,6 +86,15 @@ pub struct InitProducerId {
     pub current: Option<ProducerEpoch>,
     /// An id nobody has had, from the host: taken if a new one is needed.
     pub fresh: ProducerId,
+}
+
+/// The transaction is going to write records to topics. There are none here to write to: it begins, no more.
+#[derive(Clone, Debug)]
+pub struct AddPartitionsToTxn {
+    /// Whose transaction.
+    pub transactional_id: TransactionalId,
+    /// Who asks.
+    pub producer: ProducerEpoch,
 }
 
 /// The transaction is going to commit offsets of a group.
@@ -126,6 +139,31 @@ pub enum TransactionOutput {
         /// How it ended.
         outcome: TransactionOutcome,
     },
+    /// Something a person may want to know.
+    Event(TransactionEvent),
+}
+
+/// What happened to a transactional id, beyond answers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TransactionEvent {
+    /// A transaction began.
+    Started(TransactionalId),
+    /// It is going to be aborted, since it was left open for longer than its timeout. Its producer is fenced until it
+    /// initialises its id anew.
+    TimedOut(TransactionalId, ProducerEpoch),
+    /// It is going to be aborted, since its id was initialised meanwhile. The producer that had opened it is fenced.
+    Fenced(TransactionalId, ProducerEpoch),
+    /// It has ended, and all its markers are written.
+    Ended {
+        /// Whose.
+        transactional_id: TransactionalId,
+        /// How.
+        outcome: TransactionOutcome,
+        /// From its beginning, by the wall clock, ms.
+        took_ms: u64,
+    },
+    /// The id was not used for [`transactional_id_expiration_ms`](super::TransactionConfig) and is forgotten.
+    Expired(TransactionalId),
 }
 
 /// The answer to a request.
@@ -133,6 +171,7 @@ pub enum TransactionOutput {
 #[allow(missing_docs, reason = "each variant is its request's")]
 pub enum TransactionResponse {
     InitProducerId(Result<ProducerEpoch, TransactionError>),
+    AddPartitionsToTxn(Result<(), TransactionError>),
     AddOffsetsToTxn(Result<(), TransactionError>),
     VerifyOffsets(Result<(), TransactionError>),
     EndTxn(Result<(), TransactionError>),
@@ -151,6 +190,8 @@ pub enum TransactionError {
     CoordinatorLoadInProgress,
     CoordinatorNotAvailable,
     NotCoordinator,
+    /// More transactional ids than the settings allow.
+    PolicyViolation,
     UnknownServerError,
 }
 
@@ -168,9 +209,9 @@ impl From<TransactionError> for GroupError {
             TransactionError::CoordinatorNotAvailable => Self::CoordinatorNotAvailable,
             TransactionError::NotCoordinator => Self::NotCoordinator,
             TransactionError::InvalidRequest => Self::InvalidRequest,
-            TransactionError::InvalidTransactionTimeout | TransactionError::UnknownServerError => {
-                Self::UnknownServerError
-            }
+            TransactionError::InvalidTransactionTimeout
+            | TransactionError::PolicyViolation
+            | TransactionError::UnknownServerError => Self::UnknownServerError,
         }
     }
 }
@@ -182,6 +223,16 @@ pub enum TransactionRecord {
     State(TransactionState),
     /// It was not used for long and is forgotten.
     Tombstone(TransactionalId),
+}
+
+impl TransactionRecord {
+    /// Whose it is.
+    pub fn transactional_id(&self) -> &TransactionalId {
+        match self {
+            Self::State(state) => &state.transactional_id,
+            Self::Tombstone(id) => id,
+        }
+    }
 }
 
 /// What a transactional id stands at.
@@ -216,4 +267,14 @@ pub enum TransactionPhase {
     Prepare(TransactionOutcome),
     /// It has ended.
     Complete(TransactionOutcome),
+}
+
+impl TransactionPhase {
+    /// Whether readers of committed offsets may have to wait for it.
+    pub(super) fn is_open(self) -> bool {
+        match self {
+            Self::Ongoing | Self::Prepare(_) => true,
+            Self::Empty | Self::Complete(_) => false,
+        }
+    }
 }

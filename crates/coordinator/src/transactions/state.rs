@@ -1,16 +1,16 @@
 //! What may follow what: the decisions of a transaction coordinator, as functions of what a transactional id stands at.
 //!
 //! ```text
-//!               AddOffsetsToTxn           EndTxn, timeout, InitProducerId         all markers
+//!               Add…ToTxn                 EndTxn, timeout, InitProducerId         all markers
 //!  Empty ────────────────────▶ Ongoing ──────────────────────────────▶ Prepare ──────────────▶ Complete
 //!    ▲                            ▲                                                                │ │
-//!    │ InitProducerId             └──────────────────────── AddOffsetsToTxn ───────────────────────┘ │
+//!    │ InitProducerId             └─────────────────────────── Add…ToTxn ──────────────────────────┘ │
 //!    └─────────────────────────────────────────── InitProducerId ────────────────────────────────────┘
 //! ```
 
 use super::messages::{
-    AddOffsetsToTxn, EndTxn, InitProducerId, ProducerEpoch, TransactionError, TransactionPhase,
-    TransactionState,
+    AddOffsetsToTxn, AddPartitionsToTxn, EndTxn, InitProducerId, ProducerEpoch, TransactionError,
+    TransactionPhase, TransactionState,
 };
 use crate::ids::OffsetsPartition;
 use crate::messages::TransactionOutcome;
@@ -107,6 +107,22 @@ impl TransactionState {
         }
     }
 
+    /// Records are going to be written: the transaction begins, if none is open.
+    pub(super) fn begin(&self, request: &AddPartitionsToTxn, unix_ms: i64) -> Result<Next, TransactionError> {
+        self.check(request.producer)?;
+        match self.phase {
+            TransactionPhase::Prepare(_) => Err(TransactionError::ConcurrentTransactions),
+            TransactionPhase::Ongoing => Ok(Next::Already),
+            TransactionPhase::Empty | TransactionPhase::Complete(_) => {
+                Ok(Next::Write(self.begun(Vec::new(), unix_ms)))
+            }
+        }
+    }
+
+    fn begun(&self, partitions: Vec<OffsetsPartition>, unix_ms: i64) -> Self {
+        Self { phase: TransactionPhase::Ongoing, partitions, started_ms: unix_ms, ..self.clone() }
+    }
+
     /// Offsets are going to be committed in this partition.
     pub(super) fn add(
         &self,
@@ -125,12 +141,9 @@ impl TransactionState {
                     Ok(Next::Write(next))
                 }
             },
-            TransactionPhase::Empty | TransactionPhase::Complete(_) => Ok(Next::Write(Self {
-                phase: TransactionPhase::Ongoing,
-                partitions: vec![partition],
-                started_ms: unix_ms,
-                ..self.clone()
-            })),
+            TransactionPhase::Empty | TransactionPhase::Complete(_) => {
+                Ok(Next::Write(self.begun(vec![partition], unix_ms)))
+            }
         }
     }
 

@@ -3,8 +3,9 @@
 use purgatory::Timestamp;
 
 use super::messages::{
-    AddOffsetsToTxn, EndTxn, InitProducerId, TransactionError, TransactionOutput, TransactionPhase,
-    TransactionRecord, TransactionRequest, TransactionResponse, TransactionState, TransactionalId,
+    AddOffsetsToTxn, AddPartitionsToTxn, EndTxn, InitProducerId, TransactionError, TransactionEvent,
+    TransactionOutput, TransactionPhase, TransactionRecord, TransactionRequest, TransactionResponse,
+    TransactionState, TransactionalId,
 };
 use super::state::Next;
 use super::{Delayed, Ending, Serving, Transaction, TransactionCoordinator, Waiting, Write};
@@ -17,6 +18,7 @@ impl TransactionCoordinator {
     pub(super) fn request(&mut self, token: Token, request: TransactionRequest) {
         match request {
             TransactionRequest::InitProducerId(request) => self.init(token, &request),
+            TransactionRequest::AddPartitionsToTxn(request) => self.begin(token, &request),
             TransactionRequest::AddOffsetsToTxn(request) => self.add(token, &request),
             TransactionRequest::VerifyOffsets(request) => {
                 let answer = self.verify(&request);
@@ -45,12 +47,18 @@ impl TransactionCoordinator {
                 let producer = transaction.state.producer;
                 self.respond(token, TransactionResponse::InitProducerId(Ok(producer)));
             }
-            Ok(Next::Write(next)) => self.write(next, Some(Waiting::Init(token))),
+            Ok(Next::Write(next)) => {
+                if transaction.state.phase == TransactionPhase::Ongoing {
+                    let event = TransactionEvent::Fenced(id.clone(), transaction.state.producer);
+                    self.outputs.push_back(TransactionOutput::Event(event));
+                }
+                self.write(next, Some(Waiting::Init(token)));
+            }
         }
     }
 
     fn check_init(&self, request: &InitProducerId) -> Answer {
-        if request.transactional_id.as_str().is_empty() {
+        if !(1..=TransactionalId::MAX).contains(&request.transactional_id.as_str().len()) {
             return Err(TransactionError::InvalidRequest);
         }
         if !(1..=self.config.transaction_max_timeout_ms).contains(&request.transaction_timeout_ms) {
@@ -59,9 +67,21 @@ impl TransactionCoordinator {
         self.check_serving()?;
         let is_known = self.transactions.contains_key(&request.transactional_id);
         if !is_known && self.transactions.len() >= self.config.max_transactional_ids {
-            return Err(TransactionError::CoordinatorNotAvailable);
+            return Err(TransactionError::PolicyViolation);
         }
         Ok(())
+    }
+
+    fn begin(&mut self, token: Token, request: &AddPartitionsToTxn) {
+        let unix_ms = self.unix_ms();
+        let next = self
+            .idle(&request.transactional_id)
+            .and_then(|transaction| transaction.state.begin(request, unix_ms));
+        match next {
+            Ok(Next::Already) => self.respond(token, TransactionResponse::AddPartitionsToTxn(Ok(()))),
+            Ok(Next::Write(next)) => self.write(next, Some(Waiting::Begin(token))),
+            Err(error) => self.respond(token, TransactionResponse::AddPartitionsToTxn(Err(error))),
+        }
     }
 
     fn add(&mut self, token: Token, request: &AddOffsetsToTxn) {
@@ -124,7 +144,8 @@ impl TransactionCoordinator {
         transaction.writing = None;
         match outcome {
             Ok(()) => {
-                transaction.state = write.next;
+                let before = std::mem::replace(&mut transaction.state, write.next);
+                self.tell(&name, &before);
                 self.applied(&name, write.waiting);
             }
             Err(error) => {
@@ -134,6 +155,34 @@ impl TransactionCoordinator {
                 self.write_failed(&name);
             }
         }
+    }
+
+    /// Counts, and tells whoever wants to know, what has changed.
+    fn tell(&mut self, name: &TransactionalId, before: &TransactionState) {
+        let Some(transaction) = self.transactions.get(name) else { return };
+        let (was, is) = (before.phase, transaction.state.phase);
+        self.open = self.open + usize::from(is.is_open()) - usize::from(was.is_open());
+        let event = match (was, is) {
+            (TransactionPhase::Prepare(_), TransactionPhase::Complete(outcome)) => {
+                let took_ms = self.unix_ms().saturating_sub(before.started_ms);
+                TransactionEvent::Ended {
+                    transactional_id: name.clone(),
+                    outcome,
+                    took_ms: u64::try_from(took_ms).unwrap_or(0),
+                }
+            }
+            (TransactionPhase::Empty | TransactionPhase::Complete(_), TransactionPhase::Ongoing) => {
+                TransactionEvent::Started(name.clone())
+            }
+            (
+                TransactionPhase::Empty
+                | TransactionPhase::Ongoing
+                | TransactionPhase::Prepare(_)
+                | TransactionPhase::Complete(_),
+                _,
+            ) => return,
+        };
+        self.outputs.push_back(TransactionOutput::Event(event));
     }
 
     /// The transaction stands at what was written. What follows?
@@ -150,10 +199,15 @@ impl TransactionCoordinator {
             (Some(Waiting::Init(token)), _) => {
                 self.respond(token, TransactionResponse::InitProducerId(Ok(producer)));
             }
+            (Some(Waiting::Begin(token)), _) => {
+                self.respond(token, TransactionResponse::AddPartitionsToTxn(Ok(())));
+            }
             (Some(Waiting::Add(token)), _) => {
                 self.respond(token, TransactionResponse::AddOffsetsToTxn(Ok(())));
             }
             (Some(Waiting::End(token)), _) => self.wait_for_markers(name, token),
+            // Its offsets can be read, and the next one may begin.
+            (None, TransactionPhase::Complete(_)) => self.answer_ending(name),
             (None, _) => {}
         }
         self.mark_all(name);
@@ -207,7 +261,6 @@ impl TransactionCoordinator {
         let TransactionPhase::Prepare(outcome) = transaction.state.phase else { return };
         if transaction.unmarked.is_empty() && transaction.writing.is_none() {
             let next = transaction.state.completed(outcome);
-            self.answer_ending(name);
             self.write(next, None);
         }
     }
@@ -276,7 +329,9 @@ impl TransactionCoordinator {
         }
         match transaction.state.phase {
             TransactionPhase::Ongoing => {
+                let event = TransactionEvent::TimedOut(name.clone(), transaction.state.producer);
                 let next = transaction.state.aborted_by_fencing(true);
+                self.outputs.push_back(TransactionOutput::Event(event));
                 self.write(next, None);
             }
             TransactionPhase::Empty | TransactionPhase::Complete(_) => {
@@ -285,6 +340,7 @@ impl TransactionCoordinator {
                 self.next_store += 1;
                 let tombstone = TransactionRecord::Tombstone(name.clone());
                 self.outputs.push_back(TransactionOutput::Store(id, tombstone));
+                self.outputs.push_back(TransactionOutput::Event(TransactionEvent::Expired(name.clone())));
             }
             TransactionPhase::Prepare(_) => {}
         }
@@ -309,6 +365,7 @@ impl TransactionCoordinator {
             return;
         }
         self.serving = Serving::Yes;
+        self.open = self.transactions.values().filter(|t| t.state.phase.is_open()).count();
         for name in self.names() {
             self.set_timer(&name);
             self.mark_all(&name);
@@ -317,6 +374,7 @@ impl TransactionCoordinator {
 
     pub(super) fn unload(&mut self) {
         self.serving = Serving::Unloaded;
+        self.open = 0;
         for name in self.names() {
             let Some(transaction) = self.transactions.remove(&name) else { continue };
             let writing = transaction.writing.and_then(|operation| self.purgatory.cancel(operation));
@@ -371,6 +429,9 @@ impl TransactionCoordinator {
     fn refuse(&mut self, waiting: Waiting, error: TransactionError) {
         match waiting {
             Waiting::Init(token) => self.respond(token, TransactionResponse::InitProducerId(Err(error))),
+            Waiting::Begin(token) => {
+                self.respond(token, TransactionResponse::AddPartitionsToTxn(Err(error)));
+            }
             Waiting::Add(token) => self.respond(token, TransactionResponse::AddOffsetsToTxn(Err(error))),
             Waiting::End(token) => self.respond(token, TransactionResponse::EndTxn(Err(error))),
         }

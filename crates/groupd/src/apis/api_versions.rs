@@ -24,6 +24,6 @@ pub(super) fn too_new(out: &mut Vec<u8>) -> Result<(), WireError> {
 }
 
 fn range(api: Api) -> ApiVersion {
-    let versions = api.key().versions();
+    let versions = api.versions();
     ApiVersion { api_key: api.key().code(), min_version: *versions.start(), max_version: *versions.end() }
 }

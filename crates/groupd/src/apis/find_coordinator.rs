@@ -11,7 +11,7 @@ use crate::wire::{Unreadable, errors};
 const BATCH: i16 = 4;
 /// A group's coordinator.
 const GROUP: i8 = 0;
-/// A transaction's. It is ourselves, so that a client learns from ApiVersions, at once, that there are none.
+/// A transaction's.
 const TRANSACTION: i8 = 1;
 
 pub(super) fn answer(

@@ -1,13 +1,14 @@
 //! What stands around a body: which API in which version, which of them are served, and the response's frame.
 
+use std::ops::RangeInclusive;
+
 use kafka_wire::{ApiKey, RequestHeader, ResponseHeader};
 
 use super::Refused;
 
 macro_rules! served {
     ($($name:ident),+ $(,)?) => {
-        /// All APIs that are served, in every version that the codec knows. What is not here is neither
-        /// advertised nor answered.
+        /// All APIs that are served. What is not here is neither advertised nor answered.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[expect(clippy::enum_variant_names, reason = "Kafka's own names")]
         pub(crate) enum Api { $($name,)+ }
@@ -25,13 +26,31 @@ macro_rules! served {
 served! {
     Produce, Fetch, ListOffsets, Metadata, OffsetCommit, OffsetFetch, FindCoordinator, JoinGroup, Heartbeat,
     LeaveGroup, SyncGroup, DescribeGroups, ListGroups, ApiVersions, CreateTopics, DeleteTopics, InitProducerId,
-    DescribeConfigs, CreatePartitions, DeleteGroups, OffsetDelete, DescribeCluster,
+    AddPartitionsToTxn, AddOffsetsToTxn, EndTxn, TxnOffsetCommit, DescribeConfigs, CreatePartitions, DeleteGroups,
+    OffsetDelete, DescribeCluster,
 }
 
 impl Api {
     /// Whether its requests carry bytes of a client's own making: metadata, assignments, notes, records.
     pub(super) fn carries_blobs(self) -> bool {
-        matches!(self, Self::JoinGroup | Self::SyncGroup | Self::OffsetCommit | Self::Produce)
+        matches!(
+            self,
+            Self::JoinGroup | Self::SyncGroup | Self::OffsetCommit | Self::TxnOffsetCommit | Self::Produce
+        )
+    }
+
+    /// The versions that are served: all that the codec knows, but for those of brokers among themselves, and those
+    /// by which a client would take it that a new epoch begins with each transaction (`transaction.version` 2).
+    pub(crate) fn versions(self) -> RangeInclusive<i16> {
+        let known = self.key().versions();
+        let last = if self == Self::AddPartitionsToTxn {
+            3
+        } else if matches!(self, Self::EndTxn | Self::TxnOffsetCommit) {
+            4
+        } else {
+            *known.end()
+        };
+        *known.start()..=last
     }
 
     fn from_code(code: i16) -> Option<Self> {
@@ -65,7 +84,7 @@ pub(crate) fn open(frame: &[u8]) -> Result<Opened<'_>, Refused> {
     let (header, body) = RequestHeader::decode(frame).map_err(Refused::Header)?;
     let api = Api::from_code(header.api_key).ok_or(Refused::UnknownApi(header.api_key))?;
     let head = Head { api, version: header.api_version, correlation_id: header.correlation_id };
-    if api.key().versions().contains(&head.version) {
+    if api.versions().contains(&head.version) {
         return Ok(Opened::Request { head, client_id: header.client_id, body });
     }
     if api == Api::ApiVersions {

@@ -6,11 +6,12 @@ use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
 use coordinator::messages::Response;
+use coordinator::transactions::TransactionResponse;
 
 use crate::apis::{self, AskedFetch, Client, Head};
 use crate::node::Node;
 use crate::shard::{Answer, NoAnswer};
-use crate::wire::Asked;
+use crate::wire::{Asked, transactions};
 
 /// One request in progress. Dropped before its answer came, it tells those it asked that nobody waits.
 #[derive(Debug)]
@@ -26,6 +27,8 @@ enum Work {
     Ready(Vec<u8>),
     /// Coordinators were asked: their answers in the order of the questions.
     Group { asked: Asked, answers: Answers<Response> },
+    /// A transaction coordinator was asked.
+    Transaction { asked: transactions::Asked, answers: Answers<TransactionResponse> },
     /// A fetch, until its time is over.
     Fetch { asked: AskedFetch, answers: Answers<()> },
 }
@@ -59,6 +62,15 @@ impl Pending {
         Self::new(head, Work::Group { asked, answers: Answers::new(answers) })
     }
 
+    /// A request that a transaction coordinator answers.
+    pub(crate) fn transaction(
+        head: Head,
+        answer: Answer<TransactionResponse>,
+        asked: transactions::Asked,
+    ) -> Self {
+        Self::new(head, Work::Transaction { asked, answers: Answers::new(vec![answer]) })
+    }
+
     /// A fetch; `answer` comes when its time is over.
     pub(crate) fn fetch(head: Head, answer: Option<Answer<()>>, asked: AskedFetch) -> Self {
         Self::new(head, Work::Fetch { asked, answers: Answers::new(answer.into_iter().collect()) })
@@ -73,6 +85,7 @@ impl Pending {
         match &mut self.work {
             Work::Ready(_) => Poll::Ready(()),
             Work::Group { answers, .. } => answers.poll_all(cx),
+            Work::Transaction { answers, .. } => answers.poll_all(cx),
             Work::Fetch { answers, .. } => answers.poll_all(cx),
         }
     }
@@ -94,6 +107,9 @@ impl Pending {
             Work::Ready(frame) => out.extend_from_slice(&frame),
             Work::Group { asked, answers } => {
                 apis::respond_group(node, client, head, &asked, answers.all()?, out)?;
+            }
+            Work::Transaction { asked, answers } => {
+                apis::respond_transaction(head, &asked, answers.all()?.pop(), out)?;
             }
             Work::Fetch { asked, answers } => {
                 answers.all()?;

@@ -4,12 +4,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread::{Builder, JoinHandle};
 
 use anyhow::Context;
+use coordinator::transactions::{TransactionConfig, TransactionCoordinator};
 use coordinator::{Config, Coordinator};
 use purgatory::{Clock, SystemClock};
 use tokio::sync::mpsc;
 
 use crate::histories::Histories;
-use crate::shard::{Inbox, Owned, Report, Shard};
+use crate::shard::{Inbox, Owned, Report, Shard, Shards};
 use crate::store::CommitThread;
 use crate::telemetry::{Health, Readiness};
 
@@ -22,34 +23,35 @@ pub(crate) struct ShardThreads {
 }
 
 impl ShardThreads {
-    /// Starts a shard for each of `owned`, and returns their inboxes in the same order.
+    /// Starts a shard for each of `owned`, and returns the way to them.
     ///
     /// # Errors
     ///
     /// If the system has no threads left, or no randomness.
     pub(crate) fn start(
         owned: Vec<Vec<Owned>>,
-        config: &Config,
+        (config, transactions): (&Config, &TransactionConfig),
         commits: &CommitThread,
         clock: SystemClock,
         histories: &Histories,
-    ) -> anyhow::Result<(Self, Vec<Inbox>)> {
+    ) -> anyhow::Result<(Self, Shards)> {
         let (reporter, reports) = mpsc::unbounded_channel();
         let mut this = Self { threads: Vec::new(), reports, loading: owned.len() };
-        let mut inboxes = Vec::new();
-        for (index, owned) in owned.into_iter().enumerate() {
-            let (inbox, outlet) = Inbox::new();
-            let store = commits.handle(std::sync::Arc::new(inbox.clone()));
-            let coordinator = Coordinator::new(config.clone(), super::random()?, clock.now());
-            let shard =
-                Shard::new(index, coordinator, outlet, store, clock, histories.of_shard(index).clone());
+        let (inboxes, outlets): (Vec<_>, Vec<_>) = owned.iter().map(|_| Inbox::new()).unzip();
+        let shards = Shards::new(inboxes, config.partitioner.clone());
+        for (index, (owned, outlet)) in owned.into_iter().zip(outlets).enumerate() {
+            let now = clock.now();
+            let coordinator = Coordinator::new(config.clone(), super::random()?, now);
+            let transactions = TransactionCoordinator::new(transactions.clone(), super::random()?, now);
+            let coordinators = (coordinator, transactions);
+            let history = histories.of_shard(index).clone();
+            let shard = Shard::new(index, coordinators, &shards, outlet, commits, clock, history);
             let reporter = reporter.clone();
             let work = move || supervise(shard, owned, &reporter);
             let thread = Builder::new().name(format!("shard-{index}")).spawn(work);
             this.threads.push(thread.context("cannot start a shard's thread")?);
-            inboxes.push(inbox);
         }
-        Ok((this, inboxes))
+        Ok((this, shards))
     }
 
     /// Ends when all shards have loaded what they own.

@@ -173,6 +173,24 @@ pub const SETTINGS: &[Setting] = &[
         PARTITIONS,
         "over how many partitions groups are hashed; fixed for the life of a data directory",
     ),
+    kafka(
+        "transaction.max.timeout.ms",
+        "900000",
+        1..=INT_MAX,
+        "the longest timeout a transaction may ask for; one left open is aborted at its timeout",
+    ),
+    kafka(
+        "transactional.id.expiration.ms",
+        "604800000",
+        1..=INT_MAX,
+        "a transactional id this long unused is forgotten",
+    ),
+    kafka(
+        "max.transactional.ids",
+        "1000000",
+        1..=INT_MAX,
+        "transactional ids at once, and so transactions open at once (Kafka: without bound)",
+    ),
     Setting {
         name: "auto.create.topics.enable",
         flag: None,

@@ -1,6 +1,7 @@
 //! What a shard holds, published for whoever watches: at most once a second, and not by a shard where nothing happens.
 
 use coordinator::Coordinator;
+use coordinator::transactions::TransactionCoordinator;
 use metrics::{Gauge, gauge};
 use purgatory::Timestamp;
 
@@ -14,6 +15,8 @@ pub(super) struct Gauges {
     groups: Gauge,
     members: Gauge,
     delayed: Gauge,
+    transactional_ids: Gauge,
+    transactions_open: Gauge,
     due: Option<Timestamp>,
 }
 
@@ -24,7 +27,9 @@ impl Gauges {
         Self {
             groups: gauge!(name::GROUPS, "shard" => shard.clone()),
             members: gauge!(name::MEMBERS, "shard" => shard.clone()),
-            delayed: gauge!(name::DELAYED, "shard" => shard),
+            delayed: gauge!(name::DELAYED, "shard" => shard.clone()),
+            transactional_ids: gauge!(name::TRANSACTIONAL_IDS, "shard" => shard.clone()),
+            transactions_open: gauge!(name::TRANSACTIONS_OPEN, "shard" => shard),
             due: None,
         }
     }
@@ -40,7 +45,13 @@ impl Gauges {
     }
 
     /// Publishes, if it is due.
-    pub(super) fn publish(&mut self, now: Timestamp, coordinator: &Coordinator, fetches: &Fetches) {
+    pub(super) fn publish(
+        &mut self,
+        now: Timestamp,
+        coordinator: &Coordinator,
+        transactions: &TransactionCoordinator,
+        fetches: &Fetches,
+    ) {
         if self.due.is_none_or(|due| due > now) {
             return;
         }
@@ -48,7 +59,9 @@ impl Gauges {
         let stats = coordinator.stats();
         self.groups.set(value(stats.groups));
         self.members.set(value(stats.members));
-        self.delayed.set(value(stats.operations + fetches.parked()));
+        self.delayed.set(value(stats.operations + transactions.pending() + fetches.parked()));
+        self.transactional_ids.set(value(transactions.len()));
+        self.transactions_open.set(value(transactions.open()));
     }
 }
 

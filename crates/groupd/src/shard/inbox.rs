@@ -2,19 +2,24 @@
 //!
 //! Bounded by permits rather than by the channel: a connection waits (asynchronously) for a permit before it
 //! sends, and the shard gives permits back as it takes messages out. What the shard owes itself (the end of a
-//! write, an abandoned request or member id) needs no permit: there is at most one of each per request already let in.
+//! write, an abandoned request or member id) needs no permit: there is at most one of each per request already let in. A
+//! request that goes through two shards gets both permits before it is sent. Markers, and their outcomes, need none:
+//! there is at most one for each partition of each transactional id, which are bounded.
 
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use coordinator::ids::{GroupId, MemberId, TopicPartition};
-use coordinator::messages::{Request, Response, StoreError, StoreId, Token};
+use coordinator::ids::{GroupId, MemberId, OffsetsPartition, TopicPartition};
+use coordinator::messages::{Request, Response, StoreError, StoreId, Token, TxnOffsetCommit};
+use coordinator::transactions::{AddOffsetsToTxn, TransactionRequest, TransactionResponse, TransactionalId};
 use crossbeam_channel::{Receiver, Sender};
 use tokio::sync::{Semaphore, oneshot};
 
 use super::fetches::Fetch;
+use super::markers::Mark;
+use super::transactions::Unverified;
 use crate::store::Stored;
 
 /// Requests that wait in one shard's inbox, at most. A turn takes up to [`super::TURN`] of them.
@@ -27,12 +32,26 @@ pub(crate) enum Message {
     Ask(Token, Request, oneshot::Sender<Response>),
     /// A client waits for records that will not come: it is answered when its patience ends.
     Fetch(u64, Fetch, oneshot::Sender<()>),
+    /// A client asks the transaction coordinator.
+    AskTransactions(Token, TransactionRequest, oneshot::Sender<TransactionResponse>),
+    /// A client commits offsets within a transaction of this shard.
+    Verify(Token, Box<Unverified>),
+    /// The same, of a group of this shard: its transaction's coordinator has been asked.
+    Verified(Token, TxnOffsetCommit, oneshot::Sender<Response>),
+    /// A transaction ends in a partition of this shard.
+    Mark(Mark),
+    /// That marker, of a transaction of this shard, is written or is not.
+    Marked(TransactionalId, OffsetsPartition, Result<(), StoreError>),
     /// The client behind this token number is gone.
     Abandon(u64),
     /// The client that was given this member id will not use it.
     GiveUp(GroupId, MemberId),
-    /// A write ended.
+    /// A write of the group coordinator ended.
     Stored(StoreId, Result<(), StoreError>),
+    /// A write of the transaction coordinator ended.
+    TransactionStored(StoreId, Result<(), StoreError>),
+    /// A write of a marker ended.
+    MarkerStored(StoreId, Result<(), StoreError>),
     /// These partitions are no more.
     TopicPartitionsDeleted(Vec<TopicPartition>),
     /// Answer all that is parked, then end.
@@ -43,10 +62,18 @@ impl Message {
     /// Whether the sender had to get a permit first.
     pub(crate) fn holds_permit(&self) -> bool {
         match self {
-            Self::Ask(..) | Self::Fetch(..) => true,
-            Self::Abandon(_)
+            Self::Ask(..)
+            | Self::Fetch(..)
+            | Self::AskTransactions(..)
+            | Self::Verify(..)
+            | Self::Verified(..) => true,
+            Self::Mark(_)
+            | Self::Marked(..)
+            | Self::Abandon(_)
             | Self::GiveUp(..)
             | Self::Stored(..)
+            | Self::TransactionStored(..)
+            | Self::MarkerStored(..)
             | Self::TopicPartitionsDeleted(_)
             | Self::Stop => false,
         }
@@ -58,14 +85,22 @@ impl Message {
     pub(crate) fn weight(&self) -> usize {
         match self {
             Self::Ask(_, Request::OffsetCommit(commit), _) => commit.offsets.len(),
-            Self::Ask(_, Request::TxnOffsetCommit(request), _) => request.commit.offsets.len(),
+            Self::Ask(_, Request::TxnOffsetCommit(request), _) | Self::Verified(_, request, _) => {
+                request.commit.offsets.len()
+            }
             Self::Ask(_, Request::OffsetFetch(fetch), _) => fetch.partitions.as_ref().map_or(1, Vec::len),
             Self::TopicPartitionsDeleted(partitions) => partitions.len(),
             Self::Ask(..)
             | Self::Fetch(..)
+            | Self::AskTransactions(..)
+            | Self::Verify(..)
+            | Self::Mark(_)
+            | Self::Marked(..)
             | Self::Abandon(_)
             | Self::GiveUp(..)
             | Self::Stored(..)
+            | Self::TransactionStored(..)
+            | Self::MarkerStored(..)
             | Self::Stop => 1,
         }
     }
@@ -74,6 +109,26 @@ impl Message {
 impl crate::store::commit::Inbox for Inbox {
     fn stored(&self, stored: Stored) {
         self.send(Message::Stored(stored.id, stored.result));
+    }
+}
+
+/// An inbox, for the writes of its shard's transaction coordinator.
+#[derive(Debug)]
+pub(crate) struct OfTransactions(pub(crate) Inbox);
+
+impl crate::store::commit::Inbox for OfTransactions {
+    fn stored(&self, stored: Stored) {
+        self.0.send(Message::TransactionStored(stored.id, stored.result));
+    }
+}
+
+/// An inbox, for the markers its shard writes.
+#[derive(Debug)]
+pub(crate) struct OfMarkers(pub(crate) Inbox);
+
+impl crate::store::commit::Inbox for OfMarkers {
+    fn stored(&self, stored: Stored) {
+        self.0.send(Message::MarkerStored(stored.id, stored.result));
     }
 }
 
@@ -114,6 +169,44 @@ impl Inbox {
         let (reply, receiver) = oneshot::channel();
         self.send(Message::Ask(Token::new(number), request, reply));
         Answer::new(number, self.clone(), receiver)
+    }
+
+    /// Asks the shard's transaction coordinator, as [`Inbox::ask`].
+    pub(crate) async fn ask_transactions(
+        &self,
+        number: u64,
+        request: TransactionRequest,
+    ) -> Answer<TransactionResponse> {
+        self.take_room().await;
+        let (reply, receiver) = oneshot::channel();
+        self.send(Message::AskTransactions(Token::new(number), request, reply));
+        Answer::new(number, self.clone(), receiver)
+    }
+
+    /// Sends `commit` to the shard of its transaction, which will hand it on to this one. There must be room in both.
+    pub(super) fn expect_commit(
+        &self,
+        number: u64,
+        transactions: &Self,
+        question: AddOffsetsToTxn,
+        commit: TxnOffsetCommit,
+    ) -> Answer<Response> {
+        let (reply, receiver) = oneshot::channel();
+        let unverified = Box::new(Unverified { question, commit, reply });
+        transactions.send(Message::Verify(Token::new(number), unverified));
+        Answer::new(number, self.clone(), receiver)
+    }
+
+    /// Waits for room in each of two inboxes, which may be one.
+    pub(super) async fn take_room_in_both(first: &Self, second: &Self) {
+        const OPEN: &str = "invariant: the semaphore is never closed";
+        if Arc::ptr_eq(&first.room, &second.room) {
+            return first.room.acquire_many(2).await.expect(OPEN).forget();
+        }
+        // Both are held until both are there: a request that is dropped meanwhile gives the first one back.
+        let one = first.room.acquire().await.expect(OPEN);
+        second.room.acquire().await.expect(OPEN).forget();
+        one.forget();
     }
 
     /// Parks a fetch, waiting for room in the inbox.

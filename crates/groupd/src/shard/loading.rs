@@ -3,10 +3,10 @@
 
 use anyhow::Context;
 use coordinator::ids::{OffsetsPartition, OwnerEpoch};
-use coordinator::messages::Record;
 use crossbeam_channel::{Receiver, Sender, bounded};
 
 use crate::store::PartitionReader;
+use crate::store::layout::Kept;
 
 /// Chunks that are read and not yet taken by the shard.
 const AHEAD: usize = 2;
@@ -23,7 +23,7 @@ pub(crate) struct Owned {
 #[derive(Debug)]
 pub(super) enum Loading {
     /// Some records, in the order they were written.
-    Chunk(OffsetsPartition, Vec<Record>),
+    Chunk(OffsetsPartition, Kept),
     /// The partition has no more of them.
     Finished(OffsetsPartition),
     /// What is kept cannot be read.
@@ -47,10 +47,11 @@ pub(super) fn start(owned: Vec<Owned>) -> std::io::Result<Receiver<Loading>> {
 }
 
 fn read(owned: Vec<Owned>, sender: &Sender<Loading>) -> anyhow::Result<()> {
-    for Owned { partition, records, .. } in owned {
-        for chunk in records {
-            let chunk =
-                chunk.with_context(|| format!("offsets partition {} cannot be loaded", partition.0))?;
+    for Owned { partition, mut records, .. } in owned {
+        while let Some(chunk) = records
+            .next_kept()
+            .with_context(|| format!("offsets partition {} cannot be loaded", partition.0))?
+        {
             sender.send(Loading::Chunk(partition, chunk)).context("the shard is gone")?;
         }
         sender.send(Loading::Finished(partition)).context("the shard is gone")?;

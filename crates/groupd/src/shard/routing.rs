@@ -1,9 +1,12 @@
-//! Which shard a group lives on: that of its offsets partition, which are dealt out to the shards in turn.
+//! Which shard a group or a transactional id lives on: that of the offsets partition its name hashes to, which are dealt
+//! out to the shards in turn.
 
 use coordinator::Partitioner;
 use coordinator::ids::{GroupId, OffsetsPartition};
+use coordinator::messages::{Response, TxnOffsetCommit};
+use coordinator::transactions::{AddOffsetsToTxn, TransactionalId};
 
-use super::inbox::{Inbox, Message};
+use super::inbox::{Answer, Inbox, Message};
 
 /// All shards.
 #[derive(Clone, Debug)]
@@ -31,6 +34,37 @@ impl Shards {
     /// The number of the shard where `group` lives.
     pub(crate) fn index_of(&self, group: &GroupId) -> usize {
         shard_of(self.partitioner.partition(group), self.inboxes.len())
+    }
+
+    /// Where the coordinator of `id`'s transactions lives.
+    pub(crate) fn of_transactions(&self, id: &TransactionalId) -> &Inbox {
+        self.of_partition(self.partition_of(id.as_str()))
+    }
+
+    /// Where the groups and transactional ids of `partition` live.
+    pub(super) fn of_partition(&self, partition: OffsetsPartition) -> &Inbox {
+        &self.inboxes[shard_of(partition, self.inboxes.len())]
+    }
+
+    /// Where whatever has this name is kept.
+    pub(super) fn partition_of(&self, name: &str) -> OffsetsPartition {
+        self.partitioner.partition_of(name)
+    }
+
+    /// Commits offsets within a transaction: the coordinator of the transaction is asked, then that of the group.
+    pub(crate) async fn commit_in_transaction(
+        &self,
+        number: u64,
+        question: AddOffsetsToTxn,
+        commit: TxnOffsetCommit,
+    ) -> Answer<Response> {
+        let shards = self.inboxes.len();
+        let first = shard_of(self.partition_of(question.transactional_id.as_str()), shards);
+        let second = shard_of(self.partitioner.partition(&commit.commit.group), shards);
+        // In an order that is the same for all, so that no two of them wait for each other's room.
+        let (low, high) = (first.min(second), first.max(second));
+        Inbox::take_room_in_both(&self.inboxes[low], &self.inboxes[high]).await;
+        self.inboxes[second].expect_commit(number, &self.inboxes[first], question, commit)
     }
 
     /// Every shard.

@@ -4,11 +4,11 @@
 //! beside the committed one, in the order both were written, and that order (not the marker's place) decides when
 //! the transaction commits. A tombstone ends what was written before it.
 //!
-//! A group has a row of its own, and so has a topic. Offsets share one: those of sixteen neighbouring partitions
+//! A group has a row of its own, and so has a topic and a transactional id. Offsets share one: those of sixteen neighbouring partitions
 //! of a group's topic, each in its slot, since the names are longer than what is said of them.
 //!
 //! ```text
-//! row key := partition:i32 (ordered)  kind:u8  name of the group or topic
+//! row key := partition:i32 (ordered)  kind:u8  name of the group, topic or transactional id
 //!          | partition:i32 (ordered)  kind:u8  group:text  topic:text  sixteenth:u32be
 //! row     := entry{1..}      entry := slot << 1  value | slot << 1 | 1  producer:i64  value
 //! value   := len:varint bytes
@@ -64,7 +64,10 @@ pub fn fold(
     record: &RawRecord<'_>,
 ) -> Result<(), StoreFailure> {
     match (record.kind, record.value) {
-        (RecordKind::Group | RecordKind::Topic, value) => {
+        (
+            RecordKind::Group | RecordKind::Topic | RecordKind::Transaction | RecordKind::ProducerIds,
+            value,
+        ) => {
             let row = value.map(|value| with_entry(&[], &Entry { slot: 0, producer: None, value }));
             rows.set(named_row(partition, record.kind, record.key), row.transpose()?)
         }

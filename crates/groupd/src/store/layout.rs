@@ -15,12 +15,14 @@
 mod cursor;
 mod frame;
 mod record;
+mod transaction;
 
 pub(crate) use cursor::ordered_i32;
 pub use cursor::{Reader, Writer};
 pub use frame::{FRAME_HEADER, Frame, write_frame};
 pub(crate) use record::read_outcome;
-pub use record::{RawRecord, RecordKind, decode_record, decode_records, encode_record};
+pub use record::{Kept, RawRecord, RecordKind, decode_kept, decode_record, decode_records, encode_record};
+pub use transaction::{decode_producer_ids, decode_transaction, encode_producer_ids, encode_transaction};
 
 /// What is wrong with bytes that should have been a record or a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

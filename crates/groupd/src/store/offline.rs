@@ -60,6 +60,7 @@ struct Found {
     offsets: u64,
     pending: u64,
     topics: u64,
+    transactions: u64,
 }
 
 fn check(path: &Path, output: &mut impl Write) -> anyhow::Result<()> {
@@ -74,12 +75,17 @@ fn check(path: &Path, output: &mut impl Write) -> anyhow::Result<()> {
             Line::Offset { .. } => found.offsets += 1,
             Line::PendingOffset { .. } => found.pending += 1,
             Line::Topic { .. } => found.topics += 1,
+            Line::Transaction(_) => found.transactions += 1,
+            Line::ProducerIds { .. } => {}
         }
         Ok(())
     })?;
-    let Found { groups, members, offsets, pending, topics } = found;
+    let Found { groups, members, offsets, pending, topics, transactions } = found;
     writeln!(output, "{} is sound: all of it was read, every checksum matches", path.display())?;
     writeln!(output, "{groups} groups with {members} members, {offsets} offsets, {topics} topics")?;
+    if transactions > 0 {
+        writeln!(output, "{transactions} transactional ids")?;
+    }
     if pending > 0 {
         writeln!(output, "{pending} offsets wait for the end of a transaction")?;
     }

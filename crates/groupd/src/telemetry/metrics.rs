@@ -54,6 +54,22 @@ pub mod name {
     pub const GROUP_EVENTS: &str = "groupd_group_events_total";
     /// When a group's last event was, and what; labels `group`, `generation`, `event` and `about`.
     pub const GROUP_LAST_EVENT: &str = "groupd_group_last_event_timestamp_seconds";
+    /// Transactional ids now; label `shard`.
+    pub const TRANSACTIONAL_IDS: &str = "groupd_transactional_ids";
+    /// Transactions open now; label `shard`.
+    pub const TRANSACTIONS_OPEN: &str = "groupd_transactions_open";
+    /// Transactions that began.
+    pub const TRANSACTIONS_STARTED: &str = "groupd_transactions_started_total";
+    /// Transactions that ended; label `outcome`: commit, abort.
+    pub const TRANSACTIONS_ENDED: &str = "groupd_transactions_ended_total";
+    /// From the beginning of a transaction to its last marker.
+    pub const TRANSACTION_SECONDS: &str = "groupd_transaction_seconds";
+    /// Transactions aborted at their timeout.
+    pub const TRANSACTIONS_TIMED_OUT: &str = "groupd_transactions_timed_out_total";
+    /// Transactions aborted since their id was initialised anew.
+    pub const TRANSACTIONS_FENCED: &str = "groupd_transactions_fenced_total";
+    /// Transactional ids that were not used for long.
+    pub const TRANSACTIONAL_IDS_EXPIRED: &str = "groupd_transactional_ids_expired_total";
     /// From a write handed to the store to its sync.
     pub const STORE_SECONDS: &str = "groupd_store_commit_seconds";
     /// Writes per group commit.
@@ -159,6 +175,14 @@ pub const METRICS: &[Metric] = &[
         GAUGE,
         "When the last event of such a group was, Unix seconds; what it was is in the labels.",
     ),
+    metric(name::TRANSACTIONAL_IDS, GAUGE, "Transactional ids, by shard."),
+    metric(name::TRANSACTIONS_OPEN, GAUGE, "Transactions that are open or being ended, by shard."),
+    metric(name::TRANSACTIONS_STARTED, COUNTER, "Transactions that began."),
+    metric(name::TRANSACTIONS_ENDED, COUNTER, "Transactions that ended, by outcome: commit, abort."),
+    metric(name::TRANSACTION_SECONDS, SECONDS, "From the beginning of a transaction to its last marker."),
+    metric(name::TRANSACTIONS_TIMED_OUT, COUNTER, "Transactions left open and aborted at their timeout."),
+    metric(name::TRANSACTIONS_FENCED, COUNTER, "Transactions aborted since their id was initialised anew."),
+    metric(name::TRANSACTIONAL_IDS_EXPIRED, COUNTER, "Transactional ids forgotten, unused for long."),
     metric(name::STORE_SECONDS, SECONDS, "From a write handed to the store to the end of its sync."),
     metric(name::STORE_BATCH, COUNTS, "Writes that shared one sync."),
     metric(name::STORE_QUEUE, GAUGE, "Writes that wait for the next sync."),

@@ -1,6 +1,7 @@
 //! Kafka's error codes: what each refusal is called in a response.
 
 use coordinator::messages::{GroupError, StoreError};
+use coordinator::transactions::TransactionError;
 
 use crate::topics::TopicError;
 
@@ -8,12 +9,22 @@ use crate::topics::TopicError;
 pub(crate) const NONE: i16 = 0;
 /// `UNKNOWN_TOPIC_OR_PARTITION`.
 pub(crate) const UNKNOWN_TOPIC_OR_PARTITION: i16 = 3;
+/// `COORDINATOR_LOAD_IN_PROGRESS`.
+pub(crate) const COORDINATOR_LOAD_IN_PROGRESS: i16 = 14;
 /// `UNSUPPORTED_VERSION`.
 pub(crate) const UNSUPPORTED_VERSION: i16 = 35;
 /// `INVALID_REQUEST`.
 pub(crate) const INVALID_REQUEST: i16 = 42;
 /// `POLICY_VIOLATION`.
 pub(crate) const POLICY_VIOLATION: i16 = 44;
+/// `INVALID_PRODUCER_EPOCH`.
+pub(crate) const INVALID_PRODUCER_EPOCH: i16 = 47;
+/// `TRANSACTIONAL_ID_AUTHORIZATION_FAILED`.
+pub(crate) const TRANSACTIONAL_ID_AUTHORIZATION_FAILED: i16 = 53;
+/// `OPERATION_NOT_ATTEMPTED`.
+pub(crate) const OPERATION_NOT_ATTEMPTED: i16 = 55;
+/// `TRANSACTION_ABORTABLE`.
+pub(crate) const TRANSACTION_ABORTABLE: i16 = 120;
 /// `UNKNOWN_TOPIC_ID`.
 pub(crate) const UNKNOWN_TOPIC_ID: i16 = 100;
 
@@ -64,6 +75,23 @@ pub(crate) fn group_error(error: GroupError) -> i16 {
         GroupError::GroupSubscribedToTopic => 86,
         GroupError::UnstableOffsetCommit => 88,
         GroupError::Store(error) => store_error(error),
+    }
+}
+
+/// The code of a refusal by a transaction coordinator.
+pub(crate) fn transaction_error(error: TransactionError) -> i16 {
+    match error {
+        TransactionError::UnknownServerError => -1,
+        TransactionError::CoordinatorLoadInProgress => COORDINATOR_LOAD_IN_PROGRESS,
+        TransactionError::CoordinatorNotAvailable => 15,
+        TransactionError::NotCoordinator => 16,
+        TransactionError::InvalidRequest => INVALID_REQUEST,
+        TransactionError::PolicyViolation => POLICY_VIOLATION,
+        TransactionError::InvalidTxnState => 48,
+        TransactionError::InvalidProducerIdMapping => 49,
+        TransactionError::InvalidTransactionTimeout => 50,
+        TransactionError::ConcurrentTransactions => 51,
+        TransactionError::ProducerFenced => 90,
     }
 }
 

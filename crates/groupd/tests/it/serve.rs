@@ -12,6 +12,7 @@ mod hostile;
 mod restart;
 mod store;
 mod topics;
+mod transactions;
 mod versions;
 
 use std::io::{Read, Write};

@@ -10,3 +10,4 @@ mod layout;
 mod model;
 mod offline;
 mod planted;
+mod transactions;

@@ -11,8 +11,8 @@ use coordinator::messages::{
 };
 use coordinator::transactions::{
     AddOffsetsToTxn, EndTxn, InitProducerId, ProducerEpoch, TransactionConfig, TransactionCoordinator,
-    TransactionError, TransactionInput, TransactionOutput, TransactionPhase, TransactionRecord,
-    TransactionRequest, TransactionResponse, TransactionalId,
+    TransactionError, TransactionEvent, TransactionInput, TransactionOutput, TransactionPhase,
+    TransactionRecord, TransactionRequest, TransactionResponse, TransactionalId,
 };
 use coordinator::{Config, Coordinator, Partitioner, Timestamp};
 
@@ -42,6 +42,7 @@ pub(super) struct Host {
     pub(super) markers: Then,
     pub(super) waiting: Vec<(StoreId, TransactionRecord)>,
     pub(super) waiting_markers: Vec<(TransactionalId, ProducerEpoch, OffsetsPartition, TransactionOutcome)>,
+    pub(super) events: Vec<TransactionEvent>,
     /// Markers that were written, in order.
     pub(super) marked: Vec<(OffsetsPartition, TransactionOutcome)>,
 }
@@ -63,6 +64,7 @@ impl Host {
             markers: Then::Succeed,
             waiting: Vec::new(),
             waiting_markers: Vec::new(),
+            events: Vec::new(),
             marked: Vec::new(),
         };
         for partition in (0..4).map(OffsetsPartition) {
@@ -98,6 +100,7 @@ impl Host {
                     let before = self.answers.insert(token.number(), response);
                     assert!(before.is_none(), "answered twice");
                 }
+                TransactionOutput::Event(event) => self.events.push(event),
                 TransactionOutput::Store(id, record) => match self.writes {
                     Then::Succeed => self.stored(id, record),
                     Then::Fail => self.turn(TransactionInput::Stored(id, Err(StoreError::NotEnoughReplicas))),
@@ -202,7 +205,8 @@ impl Host {
 
     pub(super) fn outcome(&self, token: u64) -> Option<Result<(), TransactionError>> {
         match self.answers.get(&token)? {
-            TransactionResponse::AddOffsetsToTxn(answer)
+            TransactionResponse::AddPartitionsToTxn(answer)
+            | TransactionResponse::AddOffsetsToTxn(answer)
             | TransactionResponse::VerifyOffsets(answer)
             | TransactionResponse::EndTxn(answer) => Some(*answer),
             TransactionResponse::InitProducerId(answer) => Some(answer.map(drop)),

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use coordinator::ids::{Generation, GroupId, InstanceId, MemberId, ProducerId, TopicName, TopicPartition};
 use coordinator::messages::{GroupRecord, MemberRecord, OffsetRecord, Record, TransactionOutcome};
+use coordinator::transactions::TransactionRecord;
 
-use super::{LayoutError, Reader, Writer};
+use super::{LayoutError, Reader, Writer, decode_transaction};
 
 /// The layout of group and offset values that this build writes, and the newest it reads.
 const VALUE_VERSION: u8 = 1;
@@ -25,6 +26,10 @@ pub enum RecordKind {
     TxnMarker = 4,
     /// A topic of the virtual catalog; key: its name.
     Topic = 5,
+    /// What a transactional id stands at; key: the id.
+    Transaction = 6,
+    /// How far producer ids are handed out; key: empty.
+    ProducerIds = 7,
 }
 
 impl RecordKind {
@@ -35,6 +40,8 @@ impl RecordKind {
             3 => Ok(Self::TxnOffset),
             4 => Ok(Self::TxnMarker),
             5 => Ok(Self::Topic),
+            6 => Ok(Self::Transaction),
+            7 => Ok(Self::ProducerIds),
             unknown => Err(LayoutError::Kind(unknown)),
         }
     }
@@ -136,7 +143,7 @@ pub fn encode_record(record: &Record, out: &mut Vec<u8>) {
 /// The record that `raw` holds.
 ///
 /// # Errors
-/// [`LayoutError`], if it is damaged, newer, or not one of a coordinator's (a topic).
+/// [`LayoutError`], if it is damaged, newer, or not one of a group coordinator's.
 pub fn decode_record(raw: &RawRecord<'_>) -> Result<Record, LayoutError> {
     let mut key = Reader(raw.key);
     let record = match (raw.kind, raw.value) {
@@ -154,7 +161,8 @@ pub fn decode_record(raw: &RawRecord<'_>) -> Result<Record, LayoutError> {
         (RecordKind::TxnMarker, Some(value)) => {
             Record::TxnMarker(ProducerId(key.ordered_i64()?), read_outcome(value)?)
         }
-        (RecordKind::TxnOffset | RecordKind::TxnMarker, None) | (RecordKind::Topic, _) => {
+        (RecordKind::TxnOffset | RecordKind::TxnMarker, None)
+        | (RecordKind::Topic | RecordKind::Transaction | RecordKind::ProducerIds, _) => {
             return Err(LayoutError::Kind(raw.kind as u8));
         }
     };
@@ -162,12 +170,39 @@ pub fn decode_record(raw: &RawRecord<'_>) -> Result<Record, LayoutError> {
     Ok(record)
 }
 
-/// All records in `bytes`.
+/// What a partition keeps: for the coordinator of its groups, and for that of the transactional ids that hash to it.
+/// Neither reads the other's, so that only the order within each matters.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Kept {
+    /// Of groups and offsets.
+    pub groups: Vec<Record>,
+    /// Of transactional ids.
+    pub transactions: Vec<TransactionRecord>,
+}
+
+/// All records in `bytes`, which are a partition's.
+///
+/// # Errors
+/// As [`decode_record`].
+pub fn decode_kept(bytes: &[u8]) -> Result<Kept, LayoutError> {
+    let mut kept = Kept::default();
+    for raw in RawRecord::all(bytes) {
+        let raw = raw?;
+        if raw.kind == RecordKind::Transaction {
+            kept.transactions.push(decode_transaction(&raw)?);
+        } else {
+            kept.groups.push(decode_record(&raw)?);
+        }
+    }
+    Ok(kept)
+}
+
+/// Those of groups among all records in `bytes`.
 ///
 /// # Errors
 /// As [`decode_record`].
 pub fn decode_records(bytes: &[u8]) -> Result<Vec<Record>, LayoutError> {
-    RawRecord::all(bytes).map(|raw| decode_record(&raw?)).collect()
+    Ok(decode_kept(bytes)?.groups)
 }
 
 /// Whether the marker with this value commits or aborts.

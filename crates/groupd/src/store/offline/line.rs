@@ -1,5 +1,7 @@
 //! One kept record as a line of JSON.
 
+mod transaction;
+
 use anyhow::{Context, bail, ensure};
 use coordinator::ids::{
     Generation, GroupId, InstanceId, MemberId, OffsetsPartition, ProducerId, TopicPartition,
@@ -7,9 +9,13 @@ use coordinator::ids::{
 use coordinator::messages::{GroupRecord, MemberRecord, OffsetRecord, Record};
 use serde::{Deserialize, Serialize};
 
-use crate::store::CATALOG_PARTITION;
-use crate::store::layout::{RawRecord, RecordKind, decode_record, encode_record};
+use crate::store::layout::{
+    RawRecord, RecordKind, decode_producer_ids, decode_record, decode_transaction, encode_producer_ids,
+    encode_record, encode_transaction,
+};
+use crate::store::{CATALOG_PARTITION, PRODUCER_IDS_PARTITION};
 use crate::topics::{Topic, TopicId, check_name, decode_topic, encode_topic};
+use transaction::Transaction;
 
 /// A kept record. Bytes are written in hexadecimal.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
@@ -41,6 +47,10 @@ pub(super) enum Line {
     },
     /// A topic of the catalog.
     Topic { name: String, id: String, partitions: i32 },
+    /// A transactional id.
+    Transaction(Transaction),
+    /// No producer id below this one is free.
+    ProducerIds { next: i64 },
 }
 
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
@@ -78,6 +88,8 @@ impl Line {
             | Self::Offset { partition, .. }
             | Self::PendingOffset { partition, .. } => OffsetsPartition(*partition),
             Self::Topic { .. } => CATALOG_PARTITION,
+            Self::Transaction(transaction) => transaction.partition(),
+            Self::ProducerIds { .. } => PRODUCER_IDS_PARTITION,
         }
     }
 
@@ -87,6 +99,12 @@ impl Line {
             let Ok(topic) = decode_topic(raw)? else { bail!("a folded store gives no tombstones") };
             let (name, id) = (topic.name.to_string(), hex(&topic.id.0));
             return Ok(Self::Topic { name, id, partitions: topic.partitions });
+        }
+        if raw.kind == RecordKind::ProducerIds {
+            return Ok(Self::ProducerIds { next: decode_producer_ids(raw)?.0 });
+        }
+        if raw.kind == RecordKind::Transaction {
+            return Ok(Self::Transaction(Transaction::new(partition, decode_transaction(raw)?)?));
         }
         let partition = partition.0;
         match decode_record(raw)? {
@@ -161,6 +179,11 @@ impl Line {
                 ensure!((1..=crate::topics::MAX_PARTITIONS).contains(&partitions), "{partitions} partitions");
                 let id = unhex(&id)?.try_into().ok().context("an id has 16 bytes")?;
                 encode_topic(&Topic { name: name.as_str().into(), id: TopicId(id), partitions }, out);
+            }
+            Self::Transaction(transaction) => encode_transaction(&transaction.try_into()?, out),
+            Self::ProducerIds { next } => {
+                ensure!(next >= 0, "producer ids are not negative");
+                encode_producer_ids(ProducerId(next), out);
             }
         }
         Ok(())

@@ -6,9 +6,7 @@ use coordinator::ids::{OffsetsPartition, OwnerEpoch};
 use coordinator::messages::StoreError;
 use crossbeam_channel::{Receiver, Sender, bounded};
 use groupd::server::{Opened, Server};
-use groupd::store::{
-    Batch, CATALOG_PARTITION, MemoryStore, PartitionReader, ReadPartition, Store, StoreFailure,
-};
+use groupd::store::{Batch, MemoryStore, PartitionReader, ReadPartition, Store, StoreFailure};
 use groupd::telemetry::Readiness;
 use kafka_wire::offset_delete::{OffsetDeleteRequestPartition, OffsetDeleteRequestTopic};
 use kafka_wire::{
@@ -73,7 +71,8 @@ impl Store for Handled {
         epoch: OwnerEpoch,
     ) -> Result<PartitionReader, StoreFailure> {
         let reader = self.inner.load(partition, epoch)?;
-        if partition == CATALOG_PARTITION {
+        // The catalog, and what else belongs to no group, is read before anybody is let in.
+        if partition.0 < 0 {
             return Ok(reader);
         }
         Ok(PartitionReader::new(Box::new(Gated { gate: self.gate.clone() })))
