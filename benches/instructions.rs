@@ -4,13 +4,8 @@
 //! 5 % more than `benches/instructions/recorded.txt` says. `benches/instructions/run --record` writes that file anew.
 //!
 //! A new benchmark: a function in a file of `instructions/`, its name in that file's group, then `--record`.
-#![allow(
-    missing_docs,
-    unreachable_pub,
-    clippy::disallowed_types,
-    clippy::pedantic,
-    reason = "gungraun's macros make functions without docs, and open files"
-)]
+#![allow(missing_docs, unreachable_pub, reason = "gungraun's macros make public functions without docs")]
+#![allow(clippy::disallowed_types, clippy::pedantic, reason = "gungraun's macros open files, and more")]
 
 #[path = "instructions/limits.rs"]
 mod limits;

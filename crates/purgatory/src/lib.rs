@@ -39,7 +39,7 @@ pub use shared::{
     Cancellation, DelayedOperation, Driver, Exit, Exits, Options, SharedId, SharedPurgatory, SharedStats,
     Wait,
 };
-#[cfg(all(feature = "shared", shuttle))]
+#[cfg(all(feature = "shared", faults))]
 pub use sync::{Fault, plant};
 pub use timestamp::Timestamp;
 pub use wheel::{Expired, TimerId, TimingWheel};

@@ -57,13 +57,13 @@ pub trait DelayedOperation: Plantable + Send + 'static {
     fn is_ready(&mut self) -> bool;
 }
 
-/// Anything, except where schedules are explored: there operations can be copied, so that a planted fault can let one
-/// go twice. The language forbids it otherwise.
-#[cfg(not(shuttle))]
+/// Anything, except where faults are planted: there operations can be copied, so that one can go twice. The language
+/// forbids it otherwise.
+#[cfg(not(faults))]
 pub trait Plantable {}
-#[cfg(not(shuttle))]
+#[cfg(not(faults))]
 impl<T> Plantable for T {}
-#[cfg(shuttle)]
+#[cfg(faults)]
 use Clone as Plantable;
 
 /// Names one operation of one [`SharedPurgatory`]. Once it has left the id is stale for good.

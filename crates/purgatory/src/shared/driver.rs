@@ -10,7 +10,7 @@ use std::thread::JoinHandle;
 
 use slab::Slab;
 
-use crate::sync::{Condvar, Fault, Mutex, MutexGuard, planted};
+use crate::sync::{Condvar, Fault, Mutex, MutexGuard, be_interrupted, planted};
 use crate::{Clock, SystemClock, TimerId, Timestamp, TimingWheel};
 
 /// At most this many due shards are taken per turn of the driver's lock.
@@ -98,13 +98,13 @@ impl Driver {
     }
 
     /// Runs on the calling thread until `stop` is called on another handle: what `spawn` does, for explored schedules.
-    #[cfg(shuttle)]
+    #[cfg(any(shuttle, loom))]
     pub fn run(&self) {
         self.0.inner.run(&SystemClock::new());
     }
 
     /// Ends [`Driver::run`].
-    #[cfg(shuttle)]
+    #[cfg(any(shuttle, loom))]
     pub fn stop(&self) {
         self.0.inner.stop();
     }
@@ -135,6 +135,9 @@ impl Inner {
 
     fn rearm(&self, seat: usize, driven: &dyn Driven) {
         let early = planted(Fault::LostWakeUp).then(|| driven.armed(self.shard_of(seat)));
+        if early.is_some() {
+            be_interrupted();
+        }
         let mut state = self.state.lock();
         let state = &mut *state;
         // A purgatory that is being dropped has given its seats back.

@@ -54,7 +54,7 @@ impl<O: DelayedOperation> Claim<O> {
             let links = Links { first, elsewhere: None };
             Self { id, held, links, place, finding: Finding::Waits }
         };
-        #[cfg(shuttle)]
+        #[cfg(faults)]
         if planted(Fault::DoubleCompletion)
             && let Slot::Parked(Held::Operation(operation), chain) = slot
         {

@@ -3,13 +3,11 @@
 mod clock;
 mod purgatory;
 mod purgatory_model;
-#[cfg(all(feature = "shared", not(shuttle)))]
+#[cfg(feature = "shared")]
 mod shared;
-#[cfg(all(feature = "shared", not(shuttle)))]
+#[cfg(feature = "shared")]
 mod shared_batches;
-#[cfg(all(feature = "shared", not(shuttle)))]
+#[cfg(feature = "shared")]
 mod shared_thresholds;
-#[cfg(all(feature = "shared", not(shuttle)))]
-mod stress;
 mod wheel;
 mod wheel_model;

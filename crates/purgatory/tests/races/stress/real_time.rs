@@ -1,4 +1,4 @@
-//! The shared purgatory on real threads and the real clock: submissions, triggers, cancellations and expiries collide.
+//! The real clock and a driver with a thread: whatever collides, each operation leaves once, and never early.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::SeqCst};
@@ -16,6 +16,7 @@ const KEYS: u64 = 17;
 const EACH: u64 = if cfg!(debug_assertions) { 20_000 } else { 300_000 };
 
 /// Ready once the event count of one of its keys has passed what it was when the operation was made.
+#[cfg_attr(faults, derive(Clone))]
 struct Operation {
     name: u64,
     keys: [u64; 3],

@@ -1,25 +1,17 @@
-//! The shared purgatory under schedules that a model checker chooses, random and PCT.
-//!
-//! `RUSTFLAGS="--cfg shuttle" cargo test -p purgatory --test explored`. The last tests plant a fault in the library and
-//! demand that the others fail.
-#![cfg(shuttle)]
+//! What must not go wrong when threads meet, one small scenario each, for whichever checker chooses the schedule.
+
+#[cfg(loom)]
+use loom::{sync::atomic, thread};
+#[cfg(shuttle)]
+use shuttle::{sync::atomic, thread};
 
 use std::sync::Arc;
 
+use atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use purgatory::{
-    Cancellation, DelayedOperation, Driver, Exit, Fault, Options, SharedPurgatory, SimulatedClock,
-    Submission, Timestamp, plant,
+    Cancellation, DelayedOperation, Driver, Exit, Options, SharedPurgatory, SimulatedClock, Submission,
+    Timestamp,
 };
-use shuttle::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
-use shuttle::thread;
-
-const RANDOM: usize = 2_000;
-const PCT: usize = 2_000;
-
-fn explore(test: fn()) {
-    shuttle::check_random(test, RANDOM);
-    shuttle::check_pct(test, PCT, 3);
-}
 
 #[derive(Clone)]
 struct Operation(Arc<AtomicBool>);
@@ -51,7 +43,7 @@ fn world() -> World {
 }
 
 /// A submission races with the event it waits for, on one of its two keys.
-fn no_trigger_is_lost() {
+pub(crate) fn no_trigger_is_lost() {
     let world = world();
     let (purgatory, flag) = (world.purgatory.clone(), Arc::clone(&world.flag));
     let event = thread::spawn(move || {
@@ -67,7 +59,7 @@ fn no_trigger_is_lost() {
 }
 
 /// Two events, two triggers: the second comes while the first is being looked into.
-fn no_trigger_is_lost_to_an_examination() {
+pub(crate) fn no_trigger_is_lost_to_an_examination() {
     let world = world();
     let operation = Operation(Arc::clone(&world.flag));
     assert!(world.purgatory.try_complete_else_watch(operation, [1, 2], Timestamp::MAX).is_ok());
@@ -84,7 +76,7 @@ fn no_trigger_is_lost_to_an_examination() {
 }
 
 /// Satisfied twice, expired and cancelled, all at once: one of them wins.
-fn it_leaves_once() {
+pub(crate) fn it_leaves_once() {
     let world = world();
     let operation = Operation(Arc::clone(&world.flag));
     let deadline = Timestamp::from_ticks(10);
@@ -112,7 +104,7 @@ fn it_leaves_once() {
 }
 
 /// The driver goes to sleep while earlier deadlines come in: it wakes for each (a lost wake-up is a deadlock here).
-fn no_wake_up_is_lost() {
+pub(crate) fn no_wake_up_is_lost() {
     let world = world();
     let driver = world.driver.clone();
     let running = thread::spawn(move || driver.run());
@@ -137,7 +129,7 @@ fn no_wake_up_is_lost() {
 }
 
 /// A wait is dropped while it is triggered and while it expires.
-fn a_dropped_wait_leaves_nothing_behind() {
+pub(crate) fn a_dropped_wait_leaves_nothing_behind() {
     let world = world();
     let flag = Arc::clone(&world.flag);
     let wait = world.purgatory.wait([1, 2], Timestamp::from_ticks(10), move || flag.load(SeqCst)).unwrap();
@@ -157,8 +149,27 @@ fn a_dropped_wait_leaves_nothing_behind() {
     assert_eq!((world.purgatory.pending(), world.purgatory.watched()), (0, 0));
 }
 
+/// Two deadlines are submitted at once, and none of them again: a turn at the earlier one finds it.
+pub(crate) fn no_earlier_deadline_is_lost() {
+    let world = world();
+    let submit = |deadline: u64| {
+        let purgatory = world.purgatory.clone();
+        move || {
+            let operation = Operation(Arc::new(AtomicBool::new(false)));
+            let deadline = Timestamp::from_ticks(deadline);
+            assert!(purgatory.try_complete_else_watch(operation, [1], deadline).is_ok());
+        }
+    };
+    let later = thread::spawn(submit(20));
+    submit(10)();
+    later.join().unwrap();
+    world.clock.set(Timestamp::from_ticks(10));
+    assert_eq!(world.driver.turn(), Some(Timestamp::from_ticks(20)));
+    assert_eq!(world.left.load(SeqCst), 1);
+}
+
 /// Shutdown races with a submission: it is refused, or it leaves.
-fn shutdown_forgets_nobody() {
+pub(crate) fn shutdown_forgets_nobody() {
     let world = world();
     let purgatory = world.purgatory.clone();
     let shutdown = thread::spawn(move || purgatory.shutdown());
@@ -167,52 +178,4 @@ fn shutdown_forgets_nobody() {
     shutdown.join().unwrap();
     assert_eq!(usize::from(submitted.is_err()) + world.left.load(SeqCst), 1);
     assert_eq!((world.purgatory.pending(), world.purgatory.watched()), (0, 0));
-}
-
-#[test]
-fn triggers() {
-    explore(no_trigger_is_lost);
-    explore(no_trigger_is_lost_to_an_examination);
-}
-
-#[test]
-fn exits() {
-    explore(it_leaves_once);
-}
-
-#[test]
-fn wake_ups() {
-    explore(no_wake_up_is_lost);
-}
-
-#[test]
-fn waits() {
-    explore(a_dropped_wait_leaves_nothing_behind);
-}
-
-#[test]
-fn shutdowns() {
-    explore(shutdown_forgets_nobody);
-}
-
-/// Whether some explored schedule of the scenario fails with the fault in the library.
-fn caught(fault: Fault, scenario: fn()) -> bool {
-    plant(fault);
-    std::panic::catch_unwind(|| explore(scenario)).is_err()
-}
-
-#[test]
-fn a_planted_double_completion_is_caught() {
-    assert!(caught(Fault::DoubleCompletion, it_leaves_once));
-}
-
-#[test]
-fn a_planted_lost_trigger_is_caught() {
-    assert!(caught(Fault::LostTrigger, no_trigger_is_lost));
-    assert!(caught(Fault::LostTrigger, no_trigger_is_lost_to_an_examination));
-}
-
-#[test]
-fn a_planted_lost_wake_up_is_caught() {
-    assert!(caught(Fault::LostWakeUp, no_wake_up_is_lost));
 }

@@ -1,0 +1,73 @@
+//! Schedules drawn at random, and by PCT: thousands of each scenario.
+
+use purgatory::{Fault, plant};
+
+use crate::scenarios;
+
+const RANDOM: usize = 2_000;
+const PCT: usize = 2_000;
+
+fn random(scenario: fn()) {
+    shuttle::check_random(scenario, RANDOM);
+}
+
+fn pct(scenario: fn()) {
+    shuttle::check_pct(scenario, PCT, 3);
+}
+
+fn explore(scenario: fn()) {
+    random(scenario);
+    pct(scenario);
+}
+
+#[test]
+fn triggers() {
+    explore(scenarios::no_trigger_is_lost);
+    explore(scenarios::no_trigger_is_lost_to_an_examination);
+}
+
+#[test]
+fn exits() {
+    explore(scenarios::it_leaves_once);
+}
+
+#[test]
+fn wake_ups() {
+    explore(scenarios::no_wake_up_is_lost);
+    explore(scenarios::no_earlier_deadline_is_lost);
+}
+
+#[test]
+fn waits() {
+    explore(scenarios::a_dropped_wait_leaves_nothing_behind);
+}
+
+#[test]
+fn shutdowns() {
+    explore(scenarios::shutdown_forgets_nobody);
+}
+
+/// Both kinds of schedules fail with the fault in the library.
+fn assert_caught(fault: Fault, scenario: fn()) {
+    plant(Some(fault));
+    for (name, explore) in [("random", random as fn(fn())), ("PCT", pct)] {
+        let survived = std::panic::catch_unwind(|| explore(scenario)).is_ok();
+        assert!(!survived, "{fault:?} is not found by {name} schedules");
+    }
+}
+
+#[test]
+fn a_planted_double_completion_is_caught() {
+    assert_caught(Fault::DoubleCompletion, scenarios::it_leaves_once);
+}
+
+#[test]
+fn a_planted_lost_trigger_is_caught() {
+    assert_caught(Fault::LostTrigger, scenarios::no_trigger_is_lost);
+    assert_caught(Fault::LostTrigger, scenarios::no_trigger_is_lost_to_an_examination);
+}
+
+#[test]
+fn a_planted_lost_wake_up_is_caught() {
+    assert_caught(Fault::LostWakeUp, scenarios::no_earlier_deadline_is_lost);
+}
