@@ -1,6 +1,8 @@
 //! The wheel and the purgatory through their public doors, against models, from seeds.
 
 mod clock;
+mod exhaustive;
+mod hunt;
 mod purgatory;
 mod purgatory_model;
 #[cfg(feature = "shared")]

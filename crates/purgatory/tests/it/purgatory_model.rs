@@ -4,6 +4,8 @@ use purgatory::{Cause, OperationId, Purgatory, Stats, Submission, Timestamp};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
+use crate::hunt::{Run, seeds};
+
 /// What the purgatory should do, done slowly: everything that waits, in watch order.
 #[derive(Default)]
 struct Model {
@@ -302,9 +304,10 @@ impl Check {
 
 #[test]
 fn random_steps() {
-    let (seeds, steps) = if cfg!(debug_assertions) { (8, 2_000) } else { (40, 20_000) };
-    for seed in 0..seeds {
-        for start in [0, 200, 65_500, (1 << 32) - 100, u64::MAX - (1 << 20)] {
+    let (few, steps) = if cfg!(debug_assertions) { (4, 2_000) } else { (10, 20_000) };
+    for seed in seeds(few) {
+        for start in [0, 200, 65_500, (1 << 24) - 300, (1 << 32) - 100, (1 << 40) - 1, u64::MAX - (1 << 20)] {
+            let _run = Run { test: "purgatory_model::random_steps", seed, start };
             let mut check = Check::new(seed, start);
             for _ in 0..steps {
                 check.step();

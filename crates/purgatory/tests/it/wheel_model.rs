@@ -7,6 +7,8 @@ use purgatory::{TimerId, Timestamp, TimingWheel};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
+use crate::hunt::{Run, seeds};
+
 /// What the wheel should do, done with sorted maps.
 #[derive(Default)]
 struct Model {
@@ -251,13 +253,16 @@ fn uptimes() -> Vec<u64> {
 #[test]
 fn random_steps_at_every_uptime() {
     let steps = if cfg!(debug_assertions) { 400 } else { 6_000 };
-    for (seed, start) in uptimes().into_iter().enumerate() {
-        for population in [4, 40] {
-            let mut check = Check::new(seed as u64, start);
-            for _ in 0..steps {
-                check.step(population);
+    for seed in seeds(1) {
+        for start in uptimes() {
+            let _run = Run { test: "random_steps_at_every_uptime", seed, start };
+            for population in [4, 40] {
+                let mut check = Check::new(seed ^ start, start);
+                for _ in 0..steps {
+                    check.step(population);
+                }
+                check.finish();
             }
-            check.finish();
         }
     }
 }
@@ -270,13 +275,16 @@ fn random_steps_in_a_crowd() {
     } else {
         (1_500_000, &[0, (1 << 32) - 5_000, u64::MAX - (1 << 40)])
     };
-    for &start in starts {
-        for population in [600, 5_000] {
-            let mut check = Check::new(start ^ population as u64, start);
-            for _ in 0..steps {
-                check.crowd_step(population);
+    for seed in seeds(1) {
+        for &start in starts {
+            let _run = Run { test: "random_steps_in_a_crowd", seed, start };
+            for population in [600, 5_000] {
+                let mut check = Check::new(seed ^ start ^ population as u64, start);
+                for _ in 0..steps {
+                    check.crowd_step(population);
+                }
+                check.finish();
             }
-            check.finish();
         }
     }
 }

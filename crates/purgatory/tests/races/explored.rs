@@ -4,20 +4,22 @@ use purgatory::{Fault, plant};
 
 use crate::scenarios;
 
-const RANDOM: usize = 2_000;
-const PCT: usize = 2_000;
+/// Schedules of each kind for each scenario.
+const SCHEDULES: usize = 2_000;
+/// Schedules of each kind that a search for a planted fault may take. It ends with the first that finds it.
+const SEARCHED: usize = 200_000;
 
-fn random(scenario: fn()) {
-    shuttle::check_random(scenario, RANDOM);
+fn random(scenario: fn(), schedules: usize) {
+    shuttle::check_random(scenario, schedules);
 }
 
-fn pct(scenario: fn()) {
-    shuttle::check_pct(scenario, PCT, 3);
+fn pct(scenario: fn(), schedules: usize) {
+    shuttle::check_pct(scenario, schedules, 3);
 }
 
 fn explore(scenario: fn()) {
-    random(scenario);
-    pct(scenario);
+    random(scenario, SCHEDULES);
+    pct(scenario, SCHEDULES);
 }
 
 #[test]
@@ -50,8 +52,8 @@ fn shutdowns() {
 /// Both kinds of schedules fail with the fault in the library.
 fn assert_caught(fault: Fault, scenario: fn()) {
     plant(Some(fault));
-    for (name, explore) in [("random", random as fn(fn())), ("PCT", pct)] {
-        let survived = std::panic::catch_unwind(|| explore(scenario)).is_ok();
+    for (name, search) in [("random", random as fn(fn(), usize)), ("PCT", pct)] {
+        let survived = std::panic::catch_unwind(|| search(scenario, SEARCHED)).is_ok();
         assert!(!survived, "{fault:?} is not found by {name} schedules");
     }
 }

@@ -149,19 +149,20 @@ pub(crate) fn a_dropped_wait_leaves_nothing_behind() {
     assert_eq!((world.purgatory.pending(), world.purgatory.watched()), (0, 0));
 }
 
-/// Two deadlines are submitted at once, and none of them again: a turn at the earlier one finds it.
+/// Two operations of one shard are given earlier deadlines at once, and none afterwards: a turn at the first finds it.
 pub(crate) fn no_earlier_deadline_is_lost() {
     let world = world();
-    let submit = |deadline: u64| {
-        let purgatory = world.purgatory.clone();
-        move || {
-            let operation = Operation(Arc::new(AtomicBool::new(false)));
-            let deadline = Timestamp::from_ticks(deadline);
-            assert!(purgatory.try_complete_else_watch(operation, [1], deadline).is_ok());
+    let park = || {
+        let operation = Operation(Arc::new(AtomicBool::new(false)));
+        match world.purgatory.try_complete_else_watch(operation, [1], Timestamp::MAX) {
+            Ok(Submission::Watched(id)) => id,
+            _ => panic!("not ready, and not too many"),
         }
     };
-    let later = thread::spawn(submit(20));
-    submit(10)();
+    let (first, second) = (park(), park());
+    let purgatory = world.purgatory.clone();
+    let later = thread::spawn(move || assert!(purgatory.extend(second, Timestamp::from_ticks(20))));
+    assert!(world.purgatory.extend(first, Timestamp::from_ticks(10)));
     later.join().unwrap();
     world.clock.set(Timestamp::from_ticks(10));
     assert_eq!(world.driver.turn(), Some(Timestamp::from_ticks(20)));
