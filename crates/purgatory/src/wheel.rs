@@ -1,6 +1,7 @@
 //! Deadlines: who is due, and when the next one is. Never knows a key, a clock or a thread.
 
 mod chunk;
+mod filed;
 mod node;
 mod ring;
 mod schedule;

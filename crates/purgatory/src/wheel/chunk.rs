@@ -6,10 +6,8 @@
 
 use super::segments::Segments;
 
-/// The end of a chain.
-const NONE: u32 = u32::MAX;
 /// Entries in a chunk.
-pub(super) const CHUNK: usize = 14;
+pub(super) const CHUNK: usize = 15;
 
 /// A node's index above [`Entry::FILING_BITS`] bits of its filing number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -21,47 +19,93 @@ impl Entry {
     /// More nodes than this cannot be named.
     pub(super) const MAX_NODES: usize = 1 << (u32::BITS - Self::FILING_BITS);
 
+    #[inline]
     pub(super) fn new(index: u32, filing: u32) -> Self {
         Self(index << Self::FILING_BITS | filing & Self::FILING_MASK)
     }
 
+    #[inline]
     pub(super) fn index(self) -> u32 {
         self.0 >> Self::FILING_BITS
     }
 
+    #[inline]
     pub(super) fn filing(self) -> u32 {
         self.0 & Self::FILING_MASK
     }
 }
 
-#[derive(Clone, Copy, Debug)]
-#[repr(align(64))]
-pub(super) struct Chunk {
-    entries: [Entry; CHUNK],
-    next: u32,
-    len: u16,
-    /// The round of compaction in which the chunk was taken into use.
-    round: u16,
-}
+/// The chunk that follows, and the round of compaction in which this one was taken into use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Link(u32);
 
-impl Chunk {
-    pub(super) fn entries(&self) -> &[Entry] {
-        &self.entries[..usize::from(self.len)]
+impl Link {
+    const NEXT_BITS: u32 = 28;
+    /// The end of a chain.
+    const NONE: u32 = (1 << Self::NEXT_BITS) - 1;
+
+    fn new(next: u32, round: u32) -> Self {
+        Self(round << Self::NEXT_BITS | next)
+    }
+
+    fn next(self) -> u32 {
+        self.0 & Self::NONE
+    }
+
+    fn round(self) -> u32 {
+        self.0 >> Self::NEXT_BITS
     }
 }
 
-/// First and last chunk of a queue.
+/// One cache line. All chunks of a queue but the last are full; how full that one is, the queue knows.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(64))]
+struct Chunk {
+    link: Link,
+    entries: [Entry; CHUNK],
+}
+
+/// A chunk that was taken off its queue.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Taken {
+    entries: [Entry; CHUNK],
+    len: usize,
+}
+
+impl Taken {
+    pub(super) const NOTHING: Self = Self { entries: [Entry(0); CHUNK], len: 0 };
+
+    #[inline]
+    pub(super) fn entries(&self) -> &[Entry] {
+        self.entries.get(..self.len).unwrap_or_default()
+    }
+}
+
+/// The first chunk of a queue, and where its next entry goes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Queue {
     head: u32,
-    tail: u32,
+    /// The last chunk, times 16, and how many entries it holds.
+    end: u32,
 }
 
 impl Queue {
-    pub(super) const EMPTY: Self = Self { head: NONE, tail: NONE };
+    /// A full chunk that is none: appending looks no further.
+    pub(super) const EMPTY: Self = Self { head: Link::NONE, end: u32::MAX };
 
+    #[inline]
     pub(super) fn is_empty(self) -> bool {
-        self.head == NONE
+        self.head == Link::NONE
+    }
+
+    #[inline]
+    fn tail(self) -> u32 {
+        self.end >> 4
+    }
+
+    #[inline]
+    fn tail_len(self) -> usize {
+        (self.end & 0xF) as usize
     }
 }
 
@@ -69,47 +113,76 @@ impl Queue {
 pub(super) struct Chunks {
     arena: Segments<Chunk>,
     free: u32,
-    round: u16,
+    round: u32,
 }
 
 impl Chunks {
     pub(super) const fn new() -> Self {
-        Self { arena: Segments::new(), free: NONE, round: 0 }
+        Self { arena: Segments::new(), free: Link::NONE, round: 0 }
     }
 
+    /// Appends to the last chunk. `false`, and nothing is done, if there is none or it is full.
     #[inline]
-    pub(super) fn append(&mut self, queue: &mut Queue, entry: Entry) {
-        if let Some(tail) = self.arena.get_mut(queue.tail)
-            && usize::from(tail.len) < CHUNK
+    pub(super) fn append_in_place(&mut self, queue: &mut Queue, entry: Entry) -> bool {
+        if queue.tail_len() < CHUNK
+            && let Some(tail) = self.arena.get_mut(queue.tail())
         {
-            tail.entries[usize::from(tail.len)] = entry;
-            tail.len += 1;
-            return;
+            tail.entries[queue.tail_len()] = entry;
+            queue.end += 1;
+            return true;
         }
-        self.append_chunk(queue, entry);
+        false
+    }
+
+    pub(super) fn append(&mut self, queue: &mut Queue, entry: Entry) {
+        if !self.append_in_place(queue, entry) {
+            self.append_chunk(queue, entry);
+        }
+    }
+
+    /// Appends a chunk with one entry.
+    pub(super) fn append_chunk(&mut self, queue: &mut Queue, entry: Entry) {
+        let link = Link::new(Link::NONE, self.round);
+        let index = self.free;
+        let index = if let Some(chunk) = self.arena.get_mut(index) {
+            self.free = chunk.link.next();
+            chunk.link = link;
+            chunk.entries[0] = entry;
+            index
+        } else {
+            self.grow(link, entry)
+        };
+        if queue.is_empty() {
+            queue.head = index;
+        } else if let Some(tail) = self.arena.get_mut(queue.tail()) {
+            tail.link = Link::new(index, tail.link.round());
+        }
+        queue.end = index << 4 | 1;
     }
 
     /// Takes the first chunk off the queue.
-    pub(super) fn pop(&mut self, queue: &mut Queue) -> Option<Chunk> {
+    #[inline]
+    pub(super) fn pop(&mut self, queue: &mut Queue) -> Option<Taken> {
         let head = queue.head;
-        let slot = self.arena.get_mut(head)?;
-        let chunk = *slot;
-        slot.next = self.free;
-        self.free = head;
-        queue.head = chunk.next;
-        if chunk.next == NONE {
-            queue.tail = NONE;
+        let chunk = self.arena.get_mut(head)?;
+        let mut taken = Taken { entries: chunk.entries, len: CHUNK };
+        queue.head = chunk.link.next();
+        if queue.is_empty() {
+            taken.len = queue.tail_len();
+            *queue = Queue::EMPTY;
         }
-        Some(chunk)
+        chunk.link = Link::new(self.free, 0);
+        self.free = head;
+        Some(taken)
     }
 
     pub(super) fn begin_round(&mut self) {
-        self.round = self.round.wrapping_add(1);
+        self.round = (self.round + 1) % (1 << (u32::BITS - Link::NEXT_BITS));
     }
 
     /// Whether the queue has a chunk that was there before this round of compaction began.
     pub(super) fn is_old(&self, queue: Queue) -> bool {
-        self.arena.get(queue.head).is_some_and(|chunk| chunk.round != self.round)
+        self.arena.get(queue.head).is_some_and(|chunk| chunk.link.round() != self.round)
     }
 
     /// Bytes held.
@@ -118,23 +191,38 @@ impl Chunks {
     }
 
     #[cold]
-    fn append_chunk(&mut self, queue: &mut Queue, entry: Entry) {
-        let mut chunk = Chunk { entries: [Entry::default(); CHUNK], next: NONE, len: 1, round: self.round };
-        chunk.entries[0] = entry;
-        let index = self.free;
-        let index = if let Some(slot) = self.arena.get_mut(index) {
-            self.free = slot.next;
-            *slot = chunk;
-            index
-        } else {
-            self.arena.push(chunk);
-            u32::try_from(self.arena.len() - 1)
-                .expect("invariant: fewer chunks than entries, entries are bounded")
-        };
-        match self.arena.get_mut(queue.tail) {
-            Some(tail) => tail.next = index,
-            None => queue.head = index,
+    fn grow(&mut self, link: Link, entry: Entry) -> u32 {
+        let index = u32::try_from(self.arena.len()).ok().filter(|&index| index < Link::NONE);
+        let mut entries = [Entry::default(); CHUNK];
+        entries[0] = entry;
+        self.arena.push(Chunk { link, entries });
+        index.expect("invariant: fewer chunks than entries, entries are bounded")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_come_in_the_order_in_which_they_went() {
+        let (mut chunks, mut queue) = (Chunks::new(), Queue::EMPTY);
+        for count in [1, 14, 15, 16, 30, 31, 200] {
+            for index in 0..count {
+                chunks.append(&mut queue, Entry::new(index, index));
+            }
+            let mut entries = Vec::new();
+            while let Some(taken) = chunks.pop(&mut queue) {
+                entries.extend(taken.entries().iter().map(|entry| entry.index()));
+            }
+            assert!(queue.is_empty());
+            assert!(entries.into_iter().eq(0..count));
         }
-        queue.tail = index;
+        assert_eq!(chunks.arena.len(), 14, "chunks are used again");
+    }
+
+    #[test]
+    fn a_chunk_is_a_cache_line() {
+        assert_eq!((size_of::<Chunk>(), align_of::<Chunk>()), (64, 64));
     }
 }

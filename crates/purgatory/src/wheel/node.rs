@@ -1,17 +1,13 @@
-//! What the wheel knows of each timer: sixteen bytes beside its value, and who they belong to now.
+//! What the wheel knows of each timer: sixteen bytes, and apart from them who it belongs to and its value.
 //!
-//! Node and value share a cache line: a timer's insertion, removal and expiry are one miss each, not two.
+//! Re-arming and turning the wheel touch the sixteen bytes alone, four timers a cache line, whatever a value takes.
 
 use super::TimerId;
 use super::chunk::Entry;
 use super::ring::Place;
 
-/// The end of the chain of free nodes.
-const NONE: u64 = u64::MAX;
-
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Node {
-    /// The deadline; of a free node the next free one.
     deadline: u64,
     /// Odd while the node is a timer's, even while it is free.
     generation: u32,
@@ -21,9 +17,6 @@ pub(super) struct Node {
 }
 
 impl Node {
-    const NEW: Self =
-        Self { deadline: NONE, generation: 0, filed: Place::NOWHERE.bits() << Entry::FILING_BITS };
-
     #[inline]
     pub(super) fn deadline(&self) -> u64 {
         self.deadline
@@ -39,7 +32,7 @@ impl Node {
         self.generation % 2 == 1
     }
 
-    /// The id of this node, which is at `index`.
+    /// The id of this node, which is at `index` and live.
     #[inline]
     pub(super) fn id(&self, index: u32) -> TimerId {
         TimerId::new(index, self.generation)
@@ -74,21 +67,17 @@ impl Node {
 /// All nodes with their values, by index.
 #[derive(Debug)]
 pub(super) struct Nodes<T> {
-    arena: Vec<Slot<T>>,
-    free: u64,
+    arena: Vec<Node>,
+    /// Of each node its timer's value, while it is live.
+    values: Vec<Option<T>>,
+    /// Those that were freed, last. Not a chain through the nodes: that would be a cache miss that must be waited for.
+    free: Vec<u32>,
     live: usize,
-}
-
-#[derive(Debug)]
-struct Slot<T> {
-    node: Node,
-    /// Present while the node is live.
-    value: Option<T>,
 }
 
 impl<T> Nodes<T> {
     pub(super) const fn new() -> Self {
-        Self { arena: Vec::new(), free: NONE, live: 0 }
+        Self { arena: Vec::new(), values: Vec::new(), free: Vec::new(), live: 0 }
     }
 
     /// How many are live.
@@ -99,106 +88,105 @@ impl<T> Nodes<T> {
 
     /// Makes room for `additional` more.
     pub(super) fn reserve(&mut self, additional: usize) {
-        self.arena.reserve((self.live + additional).saturating_sub(self.arena.len()));
+        let additional = (self.live + additional).saturating_sub(self.arena.len());
+        self.arena.reserve(additional);
+        self.values.reserve(additional);
     }
 
     /// Takes a node into use: the one that was freed last, else a new one.
     #[inline]
-    pub(super) fn acquire(&mut self, deadline: u64, value: T) -> TimerId {
+    pub(super) fn acquire(&mut self, deadline: u64, value: T) -> (TimerId, &mut Node) {
         self.live += 1;
-        if self.free == NONE {
-            return self.grow(deadline, value);
-        }
-        #[expect(clippy::cast_possible_truncation, reason = "an index that `release` put there")]
-        let index = self.free as u32;
-        let slot = &mut self.arena[index as usize];
-        self.free = slot.node.deadline;
-        slot.node.deadline = deadline;
-        slot.node.generation += 1;
-        slot.value = Some(value);
-        TimerId::new(index, slot.node.generation)
+        let Some(index) = self.free.pop() else { return self.grow(deadline, value) };
+        self.values[index as usize] = Some(value);
+        let node = &mut self.arena[index as usize];
+        node.deadline = deadline;
+        node.generation += 1;
+        (TimerId::new(index, node.generation), node)
     }
 
-    /// Frees a live node, which keeps its entry. Every id of it is stale from now on.
+    /// Frees a node, which keeps its entry. Every id of it is stale from now on. `None` for a stale id.
     #[inline]
     pub(super) fn release(&mut self, id: TimerId) -> Option<T> {
-        let slot = self
-            .arena
-            .get_mut(id.index as usize)
-            .filter(|slot| slot.node.generation == id.generation.get())?;
-        slot.node.generation = slot.node.generation.wrapping_add(1);
+        self.get(id)?;
+        self.release_at(id.index)
+    }
+
+    /// The same for a live node.
+    #[inline]
+    pub(super) fn release_at(&mut self, index: u32) -> Option<T> {
+        let node = self.arena.get_mut(index as usize)?;
+        node.generation = node.generation.wrapping_add(1);
         // A node that has used up its generations is retired: otherwise an id of old would name a new timer.
-        if slot.node.generation != 0 {
-            slot.node.deadline = self.free;
-            self.free = u64::from(id.index);
+        if node.generation != 0 {
+            self.free.push(index);
         }
         self.live -= 1;
-        slot.value.take()
+        self.values.get_mut(index as usize)?.take()
     }
 
     #[inline]
     pub(super) fn get(&self, id: TimerId) -> Option<&Node> {
-        self.slot(id).map(|slot| &slot.node)
+        self.arena.get(id.index as usize).filter(|node| node.generation == id.generation.get())
     }
 
     #[inline]
     pub(super) fn get_mut(&mut self, id: TimerId) -> Option<&mut Node> {
-        let slot = self.arena.get_mut(id.index as usize)?;
-        (slot.node.generation == id.generation.get()).then_some(&mut slot.node)
+        self.arena.get_mut(id.index as usize).filter(|node| node.generation == id.generation.get())
     }
 
     #[inline]
     pub(super) fn value(&self, id: TimerId) -> Option<&T> {
-        self.slot(id)?.value.as_ref()
+        self.get(id)?;
+        self.values.get(id.index as usize)?.as_ref()
     }
 
     #[inline]
     pub(super) fn value_mut(&mut self, id: TimerId) -> Option<&mut T> {
-        let slot = self.arena.get_mut(id.index as usize)?;
-        if slot.node.generation == id.generation.get() { slot.value.as_mut() } else { None }
+        self.get(id)?;
+        self.values.get_mut(id.index as usize)?.as_mut()
     }
 
     #[inline]
     pub(super) fn value_at(&self, index: u32) -> Option<(TimerId, &T)> {
-        let slot = self.arena.get(index as usize)?;
-        Some((TimerId::new(index, slot.node.generation), slot.value.as_ref()?))
+        let value = self.values.get(index as usize)?.as_ref()?;
+        Some((self.arena.get(index as usize)?.id(index), value))
     }
 
     /// The ids of all live nodes.
     pub(super) fn ids(&self) -> impl Iterator<Item = TimerId> + '_ {
-        let live = self.arena.iter().zip(0..).filter(|(slot, _)| slot.node.is_live());
-        live.map(|(slot, index)| slot.node.id(index))
+        let live = self.arena.iter().zip(0..).filter(|(node, _)| node.is_live());
+        live.map(|(node, index)| node.id(index))
     }
 
     #[inline]
     pub(super) fn at_mut(&mut self, index: u32) -> &mut Node {
-        &mut self.arena[index as usize].node
+        &mut self.arena[index as usize]
     }
 
     /// Reads all these nodes at once, so that their cache misses overlap: what comes next deals with one at a time,
     /// and what it does with each depends on what it finds there.
     #[inline]
     pub(super) fn touch(&self, entries: &[Entry]) {
-        let filed = entries.iter().map(|entry| self.arena[entry.index() as usize].node.filed);
+        let filed = entries.iter().map(|entry| self.arena[entry.index() as usize].filed);
         std::hint::black_box(filed.fold(0, |all, filed| all ^ filed));
     }
 
     /// Bytes held.
     pub(super) fn bytes(&self) -> usize {
-        self.arena.capacity() * size_of::<Slot<T>>()
-    }
-
-    #[inline]
-    fn slot(&self, id: TimerId) -> Option<&Slot<T>> {
-        self.arena.get(id.index as usize).filter(|slot| slot.node.generation == id.generation.get())
+        self.arena.capacity() * size_of::<Node>()
+            + self.values.capacity() * size_of::<Option<T>>()
+            + self.free.capacity() * size_of::<u32>()
     }
 
     #[cold]
-    fn grow(&mut self, deadline: u64, value: T) -> TimerId {
-        assert!(self.arena.len() < Entry::MAX_NODES, "a wheel holds at most 2^27 timers");
-        let index = u32::try_from(self.arena.len()).expect("invariant: bounded above");
-        self.arena.push(Slot { node: Node { deadline, generation: 1, ..Node::NEW }, value: Some(value) });
-        TimerId::new(index, 1)
+    fn grow(&mut self, deadline: u64, value: T) -> (TimerId, &mut Node) {
+        let index = self.arena.len();
+        assert!(index < Entry::MAX_NODES, "a wheel holds at most 2^27 timers");
+        self.values.push(Some(value));
+        self.arena.push(Node { deadline, generation: 1, filed: Place::NOWHERE.bits() << Entry::FILING_BITS });
+        let index = u32::try_from(index).expect("invariant: bounded above");
+        (TimerId::new(index, 1), self.at_mut(index))
     }
 }
 
@@ -209,11 +197,11 @@ mod tests {
     #[test]
     fn a_node_that_used_up_its_generations_is_never_used_again() {
         let mut nodes = Nodes::new();
-        let first = nodes.acquire(10, 'a');
-        nodes.arena[0].node.generation = u32::MAX;
+        let (first, _) = nodes.acquire(10, 'a');
+        nodes.at_mut(0).generation = u32::MAX;
         let last = TimerId::new(0, u32::MAX);
         assert_eq!(nodes.release(last), Some('a'));
-        assert_eq!(nodes.acquire(10, 'b'), TimerId::new(1, 1));
+        assert_eq!(nodes.acquire(10, 'b').0, TimerId::new(1, 1));
         assert_eq!((nodes.value(first), nodes.value(last), nodes.live()), (None, None, 1));
     }
 

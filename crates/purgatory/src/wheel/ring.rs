@@ -33,9 +33,15 @@ impl Place {
         Self(level << RING_BITS | slot as u32)
     }
 
+    /// The first tick of a slot of this level, the one that holds `tick`.
+    #[inline]
+    pub(super) fn floor(self, tick: u64) -> u64 {
+        tick & u64::MAX << (self.level() * BITS)
+    }
+
     /// The first tick of the slot, if it is one that lies ahead of `now` or holds it.
     #[inline]
-    pub(super) fn start(self, now: u64) -> u64 {
+    fn start(self, now: u64) -> u64 {
         let shift = self.level() * BITS;
         let current = now >> shift;
         let ahead = u64::from(self.0).wrapping_sub(current) & (RING as u64 - 1);
@@ -47,14 +53,17 @@ impl Place {
         Self(self.0 + 1)
     }
 
+    #[inline]
     pub(super) const fn bits(self) -> u32 {
         self.0
     }
 
+    #[inline]
     pub(super) fn from_bits(bits: u32) -> Self {
         Self(bits)
     }
 
+    #[inline]
     pub(super) fn is_one_tick(self) -> bool {
         self.level() == 0
     }
@@ -68,12 +77,13 @@ impl Place {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Slot {
     pub(super) queue: Queue,
-    /// No live timer filed here is due before this.
+    /// No live timer filed here is due before this, which is a tick of the slot. An empty slot keeps what it had: what
+    /// came out of it, and is not handed out yet, counts as filed here.
     pub(super) earliest: u64,
 }
 
 impl Slot {
-    const EMPTY: Self = Self { queue: Queue::EMPTY, earliest: u64::MAX };
+    const EMPTY: Self = Self { queue: Queue::EMPTY, earliest: 0 };
 }
 
 /// All levels, lowest first.
@@ -88,34 +98,50 @@ impl Rings {
         Self { slots: Vec::new(), occupied: Vec::new() }
     }
 
-    /// The slot at `place`, to be filled: it is marked as holding something.
-    #[inline]
-    pub(super) fn occupy(&mut self, place: Place) -> &mut Slot {
+    /// Marks the empty slot at `place` as holding something, due at `earliest`, for the caller to put there.
+    pub(super) fn occupy(&mut self, place: Place, earliest: u64) -> &mut Slot {
         let at = place.0 as usize;
         if at >= self.slots.len() {
             self.grow(place.level() as usize + 1);
         }
         self.occupied[at / RING].set(at % RING);
-        &mut self.slots[at]
+        let slot = &mut self.slots[at];
+        slot.earliest = earliest;
+        slot
     }
 
+    /// The slot at `place`, unless that is nowhere or of a level not used yet.
     #[inline]
-    pub(super) fn slot_mut(&mut self, place: Place) -> &mut Slot {
-        &mut self.slots[place.0 as usize]
+    pub(super) fn get_mut(&mut self, place: Place) -> Option<&mut Slot> {
+        self.slots.get_mut(place.0 as usize)
     }
 
     /// Empties the slot and marks it empty.
     pub(super) fn vacate(&mut self, place: Place) -> Queue {
         let at = place.0 as usize;
         self.occupied[at / RING].clear(at % RING);
-        std::mem::replace(&mut self.slots[at], Slot::EMPTY).queue
+        std::mem::replace(&mut self.slots[at].queue, Queue::EMPTY)
     }
 
     /// The slot that begins first; of those that begin together the longest.
+    #[inline]
     pub(super) fn first(&self, now: u64) -> Option<(u64, Place)> {
+        // Longer slots begin only where one of level 1 does: not in the middle of it, nor before it ends.
+        if !now.is_multiple_of(1 << BITS)
+            && let Some(bitmap) = self.occupied.first()
+            && let Some(place) = Self::first_of(bitmap, 0, now)
+            && let start = place.start(now)
+            && start >> BITS == now >> BITS
+        {
+            return Some((start, place));
+        }
+        self.first_of_all(now)
+    }
+
+    fn first_of_all(&self, now: u64) -> Option<(u64, Place)> {
         let mut first = None;
-        for level in (0..self.occupied.len()).rev() {
-            if let Some(place) = self.first_of(level, now) {
+        for (level, bitmap) in self.occupied.iter().enumerate().rev() {
+            if let Some(place) = Self::first_of(bitmap, level, now) {
                 let start = place.start(now);
                 if first.is_none_or(|(earliest, _)| start < earliest) {
                     first = Some((start, place));
@@ -127,7 +153,8 @@ impl Rings {
 
     /// A lower bound of what all slots hold, exact unless timers were removed or re-armed.
     pub(super) fn earliest(&self, now: u64) -> Option<u64> {
-        let firsts = (0..self.occupied.len()).filter_map(|level| self.first_of(level, now));
+        let levels = self.occupied.iter().enumerate();
+        let firsts = levels.filter_map(|(level, bitmap)| Self::first_of(bitmap, level, now));
         firsts.map(|place| self.slots[place.0 as usize].earliest).min()
     }
 
@@ -149,14 +176,16 @@ impl Rings {
     }
 
     #[inline]
-    fn first_of(&self, level: usize, now: u64) -> Option<Place> {
+    fn first_of(bitmap: &Bitmap, level: usize, now: u64) -> Option<Place> {
         #[expect(clippy::cast_possible_truncation, reason = "masked to a ring")]
         let current = ((now >> (level * BITS as usize)) & (RING as u64 - 1)) as usize;
-        Some(Self::place(level, self.occupied[level].first_from(current)?))
+        Some(Self::place(level, bitmap.first_from(current)?))
     }
 
+    #[inline]
     fn place(level: usize, slot: usize) -> Place {
-        Place(u32::try_from(level << RING_BITS | slot).expect("invariant: eight levels of 512 slots"))
+        #[expect(clippy::cast_possible_truncation, reason = "eight levels of 512 slots")]
+        Place((level << RING_BITS | slot) as u32)
     }
 
     #[cold]

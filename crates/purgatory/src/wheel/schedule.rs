@@ -6,47 +6,51 @@
 //! place and number, is dropped where it is found. Such leavings are bounded: see [`Schedule::left_behind`].
 
 use super::TimerId;
-use super::chunk::{Chunk, Chunks, Entry, Queue};
+use super::chunk::{Entry, Queue, Taken};
+use super::filed::Filed;
 use super::node::Nodes;
-use super::ring::{Place, Rings};
+use super::ring::Place;
 
 /// Below this many entries leavings are not worth a look.
 const FEW: usize = 256;
 
 #[derive(Debug)]
 pub(super) struct Schedule<T> {
-    now: u64,
-    /// No slot begins before this.
-    next_slot: u64,
     nodes: Nodes<T>,
-    rings: Rings,
-    chunks: Chunks,
-    /// Entries in all slots, leavings included.
-    entries: usize,
+    filed: Filed,
+    /// What the slot of this very tick held.
+    due: Due,
     /// Entries left behind since the last chunk was compacted.
     leavings: u32,
     /// Where compaction goes on.
     compacting: Place,
-    /// What the slot of this very tick held, and how much of its first chunk is done.
-    due: Queue,
-    due_chunk: Option<Chunk>,
-    due_done: usize,
+}
+
+/// The entries of one tick, while they are handed out.
+#[derive(Debug)]
+struct Due {
+    queue: Queue,
+    /// Its first chunk, and how much of that is done.
+    chunk: Taken,
+    done: usize,
+}
+
+impl Due {
+    const NOTHING: Self = Self { queue: Queue::EMPTY, chunk: Taken::NOTHING, done: 0 };
+
+    fn is_empty(&self) -> bool {
+        self.done == self.chunk.entries().len() && self.queue.is_empty()
+    }
 }
 
 impl<T> Schedule<T> {
     pub(super) const fn new(now: u64) -> Self {
         Self {
-            now,
-            next_slot: u64::MAX,
             nodes: Nodes::new(),
-            rings: Rings::new(),
-            chunks: Chunks::new(),
-            entries: 0,
+            filed: Filed::new(now),
+            due: Due::NOTHING,
             leavings: 0,
             compacting: Place::NOWHERE,
-            due: Queue::EMPTY,
-            due_chunk: None,
-            due_done: 0,
         }
     }
 
@@ -66,8 +70,10 @@ impl<T> Schedule<T> {
 
     #[inline]
     pub(super) fn arm(&mut self, deadline: u64, value: T) -> TimerId {
-        let id = self.nodes.acquire(deadline, value);
-        self.file(id.index, deadline);
+        let (id, node) = self.nodes.acquire(deadline, value);
+        if self.filed.ensure(id.index, node) {
+            self.left_behind();
+        }
         id
     }
 
@@ -82,10 +88,9 @@ impl<T> Schedule<T> {
     #[inline]
     pub(super) fn rearm(&mut self, id: TimerId, deadline: u64) -> bool {
         let Some(node) = self.nodes.get_mut(id) else { return false };
-        let before = node.deadline();
         node.set_deadline(deadline);
-        if deadline < before || node.place() == Place::NOWHERE {
-            self.file(id.index, deadline);
+        if self.filed.ensure(id.index, node) {
+            self.left_behind();
         }
         true
     }
@@ -93,9 +98,13 @@ impl<T> Schedule<T> {
     /// Takes out the next node due at `now`, and frees it. Moves the clock to `now` once there is none.
     #[inline]
     pub(super) fn expire_next(&mut self, now: u64) -> Option<(TimerId, u64, T)> {
+        if now < self.filed.next_event {
+            self.filed.now = self.filed.now.max(now);
+            return None;
+        }
         loop {
             if let Some((id, deadline)) = self.next_due() {
-                let value = self.nodes.release(id)?;
+                let value = self.nodes.release_at(id.index)?;
                 return Some((id, deadline, value));
             }
             if !self.advance(now) {
@@ -106,7 +115,12 @@ impl<T> Schedule<T> {
 
     /// Adds the nodes of the first tick due at `now` to `due`, without freeing them: from now on they are filed
     /// nowhere, and come out again only if re-armed. Moves the clock to `now` if there is none, else to that tick.
+    #[inline]
     pub(super) fn collect_due(&mut self, now: u64, due: &mut Vec<TimerId>) {
+        if now < self.filed.next_event {
+            self.filed.now = self.filed.now.max(now);
+            return;
+        }
         let before = due.len();
         loop {
             while let Some((id, _)) = self.next_due() {
@@ -123,153 +137,97 @@ impl<T> Schedule<T> {
         if self.nodes.live() == 0 {
             return None;
         }
-        if self.due_chunk.is_some() {
-            return Some(self.now);
+        if !self.due.is_empty() {
+            return Some(self.filed.now);
         }
-        self.rings.earliest(self.now)
+        self.filed.rings.earliest(self.filed.now)
     }
 
     #[inline]
     pub(super) fn now(&self) -> u64 {
-        self.now
+        self.filed.now
     }
 
     /// Bytes held.
     pub(super) fn bytes(&self) -> usize {
-        self.nodes.bytes() + self.rings.bytes() + self.chunks.bytes()
-    }
-
-    /// Sees to it that the node has an entry in a slot that begins in time.
-    #[inline]
-    fn file(&mut self, index: u32, deadline: u64) {
-        if deadline == u64::MAX {
-            return;
-        }
-        let due = deadline.max(self.now);
-        let place = self.nodes.at_mut(index).place();
-        if place == Place::NOWHERE {
-            self.append(index, due);
-        } else if place.start(self.now) <= due {
-            let slot = self.rings.slot_mut(place);
-            slot.earliest = slot.earliest.min(due);
-        } else {
-            self.append(index, due);
-            self.left_behind();
-        }
-    }
-
-    #[inline]
-    fn append(&mut self, index: u32, due: u64) {
-        let place = Place::of(due, self.now);
-        let entry = self.nodes.at_mut(index).file(index, place);
-        let slot = self.rings.occupy(place);
-        slot.earliest = if slot.queue.is_empty() { due } else { slot.earliest.min(due) };
-        self.chunks.append(&mut slot.queue, entry);
-        self.entries += 1;
-        self.next_slot = self.next_slot.min(place.start(self.now));
+        self.nodes.bytes() + self.filed.bytes()
     }
 
     /// Goes to the next tick at or before `now` whose slot holds anything, filing longer slots anew on the way.
-    #[inline]
     fn advance(&mut self, now: u64) -> bool {
-        if self.next_slot > now {
-            self.now = self.now.max(now);
-            return false;
-        }
-        self.advance_to_slot(now.max(self.now))
-    }
-
-    fn advance_to_slot(&mut self, now: u64) -> bool {
-        while let Some((start, place)) = self.rings.first(self.now) {
-            self.next_slot = start;
+        let filed = &mut self.filed;
+        let now = now.max(filed.now);
+        while let Some((start, place)) = filed.rings.first(filed.now) {
             if start > now {
-                self.now = now;
+                filed.next_event = start;
+                filed.now = now;
                 return false;
             }
-            self.now = start;
-            let queue = self.rings.vacate(place);
+            filed.now = start;
+            let queue = filed.rings.vacate(place);
             if place.is_one_tick() {
-                self.due = queue;
+                filed.next_event = 0;
+                self.due.queue = queue;
                 self.begin_due_chunk();
                 return true;
             }
-            self.file_anew(queue, place);
+            file_anew(&mut self.nodes, filed, queue, place);
         }
-        self.next_slot = u64::MAX;
-        self.now = now;
+        filed.next_event = u64::MAX;
+        filed.now = now;
         false
-    }
-
-    /// Moves what a long slot held to shorter ones, now that it begins.
-    fn file_anew(&mut self, mut queue: Queue, place: Place) {
-        while let Some(chunk) = self.chunks.pop(&mut queue) {
-            self.nodes.touch(chunk.entries());
-            for &entry in chunk.entries() {
-                self.entries -= 1;
-                self.file_entry_anew(entry, place);
-            }
-        }
-    }
-
-    #[inline]
-    fn file_entry_anew(&mut self, entry: Entry, place: Place) {
-        let node = self.nodes.at_mut(entry.index());
-        if !node.is_filed_as(place, entry) {
-            return;
-        }
-        let deadline = node.deadline();
-        if !node.is_live() || deadline == u64::MAX {
-            node.unfile();
-            return;
-        }
-        self.append(entry.index(), deadline.max(self.now));
     }
 
     /// The next node due at this very tick, no longer filed.
     #[inline]
     fn next_due(&mut self) -> Option<(TimerId, u64)> {
-        let place = Place::of(self.now, self.now);
-        while let Some(chunk) = &self.due_chunk {
-            let Some(&entry) = chunk.entries().get(self.due_done) else {
-                self.begin_due_chunk();
-                continue;
+        let now = self.filed.now;
+        let place = Place::of(now, now);
+        loop {
+            let Some(&entry) = self.due.chunk.entries().get(self.due.done) else {
+                if self.begin_due_chunk() {
+                    continue;
+                }
+                return None;
             };
-            self.due_done += 1;
-            self.entries -= 1;
+            self.due.done += 1;
+            self.filed.entries -= 1;
             let index = entry.index();
             let node = self.nodes.at_mut(index);
             if !node.is_filed_as(place, entry) {
                 continue;
             }
             let deadline = node.deadline();
-            if !node.is_live() || deadline == u64::MAX {
-                node.unfile();
-            } else if deadline > self.now {
-                self.append(index, deadline);
-            } else {
+            if node.is_live() && deadline <= now && deadline < u64::MAX {
                 node.unfile();
                 return Some((node.id(index), deadline));
             }
+            if node.is_live() && deadline < u64::MAX {
+                self.filed.append(index, node, deadline);
+            } else {
+                node.unfile();
+            }
         }
-        None
     }
 
-    fn begin_due_chunk(&mut self) {
-        self.due_chunk = self.chunks.pop(&mut self.due);
-        self.due_done = 0;
-        if let Some(chunk) = &self.due_chunk {
+    fn begin_due_chunk(&mut self) -> bool {
+        self.due.done = 0;
+        let chunk = self.filed.chunks.pop(&mut self.due.queue);
+        if let Some(chunk) = &chunk {
             self.nodes.touch(chunk.entries());
         }
+        self.due.chunk = chunk.unwrap_or(Taken::NOTHING);
+        chunk.is_some()
     }
 
     /// An entry may have been left behind. Every fourth time, if there are more than two entries a timer, one chunk is
     /// cleared of such: the work is spread, the memory bounded, and nothing ever sweeps the whole wheel.
     #[inline]
     fn left_behind(&mut self) {
-        self.leavings += 1;
-        if self.leavings >= 4 {
-            self.leavings = 0;
-            if self.entries > 2 * self.nodes.live() + FEW {
+        if self.filed.entries > 2 * self.nodes.live() + FEW {
+            self.leavings += 1;
+            if self.leavings >= 4 {
+                self.leavings = 0;
                 self.compact_one_chunk();
             }
         }
@@ -278,41 +236,68 @@ impl<T> Schedule<T> {
     #[cold]
     fn compact_one_chunk(&mut self) {
         let Some(place) = self.next_to_compact() else { return };
-        let slot = self.rings.slot_mut(place);
-        let Some(chunk) = self.chunks.pop(&mut slot.queue) else { return };
+        let filed = &mut self.filed;
+        let Some(slot) = filed.rings.get_mut(place) else { return };
+        let Some(chunk) = filed.chunks.pop(&mut slot.queue) else { return };
         for &entry in chunk.entries() {
             let node = self.nodes.at_mut(entry.index());
             if node.is_filed_as(place, entry) && node.is_live() {
-                self.chunks.append(&mut slot.queue, entry);
+                filed.chunks.append(&mut slot.queue, entry);
             } else {
-                self.entries -= 1;
+                filed.entries -= 1;
                 if node.is_filed_as(place, entry) {
                     node.unfile();
                 }
             }
         }
         if slot.queue.is_empty() {
-            self.rings.vacate(place);
+            filed.rings.vacate(place);
         }
     }
 
     /// A slot with a chunk that this round has not seen; the next round begins where this one ends.
     fn next_to_compact(&mut self) -> Option<Place> {
+        let Filed { rings, chunks, .. } = &mut self.filed;
         loop {
-            let Some(place) = self.rings.next_occupied(self.compacting) else {
+            let Some(place) = rings.next_occupied(self.compacting) else {
                 let begins_anew = self.compacting != Place::FIRST;
                 self.compacting = Place::FIRST;
-                self.chunks.begin_round();
+                chunks.begin_round();
                 if begins_anew {
                     continue;
                 }
                 return None;
             };
             self.compacting = place;
-            if self.chunks.is_old(self.rings.slot_mut(place).queue) {
+            if rings.get_mut(place).is_some_and(|slot| chunks.is_old(slot.queue)) {
                 return Some(place);
             }
             self.compacting = place.after();
         }
     }
+}
+
+/// Moves what a long slot held to shorter ones, now that it begins.
+fn file_anew<T>(nodes: &mut Nodes<T>, filed: &mut Filed, mut queue: Queue, place: Place) {
+    while let Some(chunk) = filed.chunks.pop(&mut queue) {
+        nodes.touch(chunk.entries());
+        filed.entries -= chunk.entries().len();
+        for &entry in chunk.entries() {
+            file_entry_anew(nodes, filed, entry, place);
+        }
+    }
+}
+
+#[inline]
+fn file_entry_anew<T>(nodes: &mut Nodes<T>, filed: &mut Filed, entry: Entry, place: Place) {
+    let node = nodes.at_mut(entry.index());
+    if !node.is_filed_as(place, entry) {
+        return;
+    }
+    let deadline = node.deadline();
+    if !node.is_live() || deadline == u64::MAX {
+        node.unfile();
+        return;
+    }
+    filed.append(entry.index(), node, deadline.max(filed.now));
 }

@@ -1,8 +1,8 @@
 //! A vector that never moves what it holds once it is large: growing costs one segment, not a copy of everything.
 //!
 //! The first segment grows by doubling, so that a small wheel stays small; from then on segments of one size are added.
-//! It is for chunks, which are aligned to cache lines, so that the allocator would copy them: a large vector of nodes
-//! grows by remapping its pages, and those are huge pages, which random access needs more than anything.
+//! It is for chunks, which are aligned to cache lines, so that the allocator would copy them. Nodes and values lie in plain
+//! vectors: a segment's address is one more thing to load, and costs expiry and heartbeats a fifth.
 
 const SEGMENT_BITS: u32 = 12;
 const SEGMENT: usize = 1 << SEGMENT_BITS;

@@ -32,6 +32,24 @@ fn a_delay_beyond_a_level_is_neither_early_nor_late_at_any_uptime() {
     }
 }
 
+/// Two and three levels have a slot that begins at the very same tick; what the lower ones hold must not be passed over.
+#[test]
+fn slots_of_all_levels_that_begin_together_are_all_opened() {
+    for boundary in [1_u64 << 16, 1 << 24, 1 << 32] {
+        for ahead in [255, 256, 65_535, 65_536] {
+            let mut wheel = TimingWheel::new(t(boundary - ahead));
+            for due in [boundary, boundary + 1, boundary + 2, boundary + 200, boundary + 255, boundary + 256]
+            {
+                wheel.insert(t(due), ());
+                wheel.insert(t(due), ());
+            }
+            for due in [0, 1, 2, 200, 255, 256].map(|after| boundary + after) {
+                assert_eq!(expire(&mut wheel, due), [due, due], "{boundary} seen from {ahead} before");
+            }
+        }
+    }
+}
+
 #[test]
 fn a_driver_that_overslept_finds_everything_in_order() {
     let mut wheel = TimingWheel::new(t(0));

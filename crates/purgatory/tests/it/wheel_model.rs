@@ -327,8 +327,11 @@ fn two_timers(start: u64, a: u64, b: u64, step: u64, again: u64) {
             waits.0 = now + again;
         }
     }
+    let mut passed = None;
     while let Some(next) = wheel.next_deadline() {
+        assert!(passed < Some(next), "{start} {a} {b} {step} {again}: {next:?} is announced again");
         now = now.max(next.ticks());
+        passed = Some(t(now));
         while let Some(expired) = wheel.expire_next(t(now)) {
             let at = due.iter().position(|&(_, name)| name == expired.value).expect("leaves once");
             let (deadline, _) = due.remove(at);
