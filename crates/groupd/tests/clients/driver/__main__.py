@@ -12,6 +12,7 @@ from pathlib import Path
 
 import administration
 import scenarios
+import transactions
 from clients import CLIENTS, missing
 from report import Report
 from server import Groupd, Kafka, scratch
@@ -23,6 +24,7 @@ STORIES = {
     "server": scenarios.server_killed,
     "admin": administration.admin_client,
     "tool": administration.consumer_groups_tool,
+    "transactions": transactions.offsets_in_transactions,
 }
 
 
@@ -83,6 +85,8 @@ def run(client, options, directory, report):
                 if options.only and name not in options.only:
                     continue
                 if name == "admin" and client.admin is None or name == "tool" and client.name != "java":
+                    continue
+                if name == "transactions" and client.transactional is None:
                     continue
                 told(story, name, client, server, report, log)
         except Exception as problem:

@@ -12,7 +12,10 @@ class Admin:
     """An admin program that answers commands."""
 
     def __init__(self, client, server, log):
-        self.program = Program(f"{client.name}-admin", client.arguments(client.admin, server), client.environment, log)
+        self.begin(f"{client.name}-admin", client.arguments(client.admin, server), client, log)
+
+    def begin(self, name, command, client, log):
+        self.program = Program(name, command, client.environment, log)
         self.ready = self.program.wait(0, ("ready",), 40) is not None
 
     def ask(self, *words, timeout=30):

@@ -18,6 +18,10 @@ class Client:
     language: str
     member: list[str]
     admin: list[str] | None = None
+    # A transactional producer, if it can commit offsets without producing records.
+    transactional: list[str] | None = None
+    # Why nothing of a transaction is sent before its end, if so.
+    sends_at_commit: str = ""
     # What to have on the machine for it, beyond what the installer brings.
     needs: str = ""
     environment: dict[str, str] = field(default_factory=dict)
@@ -52,7 +56,14 @@ def go(program):
 
 CLIENTS = [
     Client("kcat", "kcat", [*python("kcat_member.py")], needs="kcat", commits=False),
-    Client("confluent-kafka", "python", python("confluent_member.py"), python("confluent_admin.py"), "python3"),
+    Client(
+        "confluent-kafka",
+        "python",
+        python("confluent_member.py"),
+        python("confluent_admin.py"),
+        python("confluent_transactional.py"),
+        needs="python3",
+    ),
     Client(
         "kafka-python",
         "python",
@@ -84,9 +95,24 @@ CLIENTS = [
         needs="node",
         static_leaves="its close sends LeaveGroup for a static member too",
     ),
-    Client("java", "java", [*JAVA, JAVA_PATH, "Member"], [*JAVA, JAVA_PATH, "Admin"], needs="java"),
+    Client(
+        "java",
+        "java",
+        [*JAVA, JAVA_PATH, "Member"],
+        [*JAVA, JAVA_PATH, "Admin"],
+        [*JAVA, JAVA_PATH, "Transactional"],
+        needs="java",
+    ),
     Client("franz-go", "go", go("franz"), [*go("franz"), "--admin"], needs="go"),
-    Client("sarama", "go", go("sarama"), [*go("sarama"), "--admin"], needs="go"),
+    Client(
+        "sarama",
+        "go",
+        go("sarama"),
+        [*go("sarama"), "--admin"],
+        go("sarama"),
+        sends_at_commit="it sends offsets when it commits, and not before",
+        needs="go",
+    ),
 ]
 
 CONSUMER_GROUPS_TOOL = [*JAVA, JAVA_PATH, "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand"]

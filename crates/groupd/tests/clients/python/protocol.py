@@ -12,7 +12,9 @@ A member starts with `--bootstrap --group --topic --session-ms --heartbeat-ms [-
     {"event": "closed"}
 
 and understands `commit PARTITION OFFSET`, `offsets` and `close` on its standard input.
-An admin program answers each command with {"event": "reply", "ok": true, "result": ...}.
+An admin program answers each command with {"event": "reply", "ok": true, "result": ...}. So does a transactional
+producer, which starts with `--transactional-id --timeout-ms` and understands `init`, `begin`, `send PARTITION OFFSET`,
+`commit` and `abort`; `join` makes the consumer whose offsets it sends a member of the group.
 """
 
 import argparse
@@ -64,6 +66,8 @@ def arguments():
     parser.add_argument("--session-ms", type=int, default=6000)
     parser.add_argument("--heartbeat-ms", type=int, default=1000)
     parser.add_argument("--instance")
+    parser.add_argument("--transactional-id", default="")
+    parser.add_argument("--timeout-ms", type=int, default=60_000)
     parser.add_argument("--admin", action="store_true")
     return parser.parse_args()
 

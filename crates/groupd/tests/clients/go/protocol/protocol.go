@@ -14,9 +14,9 @@ import (
 
 // Args are what the driver starts a program with.
 type Args struct {
-	Bootstrap, Group, Topic, Instance string
-	Session, Heartbeat                time.Duration
-	Admin                             bool
+	Bootstrap, Group, Topic, Instance, TransactionalID string
+	Session, Heartbeat, Timeout                        time.Duration
+	Admin                                              bool
 }
 
 // Parse reads the command line.
@@ -27,9 +27,12 @@ func Parse() Args {
 	flag.StringVar(&args.Topic, "topic", "", "topic")
 	flag.StringVar(&args.Instance, "instance", "", "group.instance.id")
 	flag.BoolVar(&args.Admin, "admin", false, "serve admin commands, not a member")
+	flag.StringVar(&args.TransactionalID, "transactional-id", "", "serve a transactional producer of this id")
+	timeout := flag.Int("timeout-ms", 60000, "transaction timeout")
 	session := flag.Int("session-ms", 6000, "session timeout")
 	heartbeat := flag.Int("heartbeat-ms", 1000, "heartbeat interval")
 	flag.Parse()
+	args.Timeout = time.Duration(*timeout) * time.Millisecond
 	args.Session = time.Duration(*session) * time.Millisecond
 	args.Heartbeat = time.Duration(*heartbeat) * time.Millisecond
 	return args

@@ -1,4 +1,4 @@
-// A member, and an admin client, by sarama.
+// A member, an admin client and a transactional producer, by sarama.
 package main
 
 import (
@@ -19,6 +19,8 @@ func main() {
 	args := protocol.Parse()
 	if args.Admin {
 		admin(args)
+	} else if args.TransactionalID != "" {
+		transactional(args)
 	} else {
 		newMember(args).run()
 	}
