@@ -110,7 +110,7 @@ impl Coordinator {
         let operations = self.turn.purgatory.stats();
         Stats {
             groups: self.groups.len(),
-            members: self.turn.members,
+            members: self.turn.sessions.len(),
             operations: self.turn.purgatory.pending(),
             parked_requests: self.turn.parked_requests(),
             operations_created: operations.submitted,
@@ -226,11 +226,11 @@ impl Coordinator {
         for expiry in group.pending.drain() {
             drop(self.turn.purgatory.cancel(expiry));
         }
-        self.turn.members -= group.members.len();
         let mut next = group.members.first();
         while let Some(member) = next {
             next = group.members.after(member);
             drop(self.turn.purgatory.cancel(group.members[member].heartbeat));
+            self.turn.sessions.forget(&group, member);
             ownership::answer_parked(&mut self.turn, &mut group, member);
         }
         for producer in group.offsets.producers() {

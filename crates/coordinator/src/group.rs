@@ -24,6 +24,7 @@ use crate::hasher::Hasher;
 use crate::ids::{Blob, Generation, GroupId, InstanceId, MemberId, OffsetsPartition, OwnerEpoch};
 use crate::messages::{GroupRecord, MemberRecord, Record, Token};
 use crate::offsets::{GroupOffsets, Subscription};
+use crate::sessions::SessionHash;
 
 /// `consumer`: the protocol type whose metadata says which topics a member reads.
 const CONSUMER_PROTOCOL_TYPE: &str = "consumer";
@@ -37,6 +38,8 @@ pub(crate) struct Group {
     phase: Phase,
     pub(crate) members: Members,
     pub(crate) index: GroupIndex,
+    /// Of its name.
+    pub(crate) name_hash: u64,
     pub(crate) partition: OffsetsPartition,
     /// Under which ownership of the partition the group is kept here: fences its writes.
     pub(crate) epoch: OwnerEpoch,
@@ -75,6 +78,7 @@ impl Group {
         unix_ms: i64,
     ) -> Self {
         Self {
+            name_hash: hasher.hash_text(name.as_str()),
             name,
             index,
             partition,
@@ -129,7 +133,8 @@ impl Group {
             && self.protocols.any_supported_by_all(protocols, self.members.len())
     }
 
-    /// Adds a member. Its id and instance are not in the group yet.
+    /// Adds a member. Its id and instance are not in the group yet. To be called by
+    /// [`Sessions`](crate::sessions::Sessions) alone, as [`Group::remove`] and [`Group::update`] are.
     pub(crate) fn add(&mut self, joining: Joining, heartbeat: OperationId) -> MemberIndex {
         if self.members.is_empty() {
             self.protocol_type = Some(joining.protocol_type);
@@ -144,6 +149,7 @@ impl Group {
             session_timeout_ms: joining.session_timeout_ms,
             rebalance_timeout_ms: joining.rebalance_timeout_ms,
             parked: Parked::Nothing,
+            hash: SessionHash::default(),
             standing: joining.standing,
             sync_due: false,
         });
@@ -188,7 +194,6 @@ impl Group {
         let added = self.protocols.add(rejoin.protocols);
         let member = &mut self.members[index];
         member.rebalance_timeout_ms = rejoin.rebalance_timeout_ms;
-        member.session_timeout_ms = rejoin.session_timeout_ms;
         let old = std::mem::replace(&mut member.protocols, added);
         self.protocols.remove(&old);
     }
@@ -370,7 +375,8 @@ impl Group {
         self.generation = record.generation;
         self.protocol_type = (!record.protocol_type.is_empty()).then(|| Arc::clone(&record.protocol_type));
         self.protocol.clone_from(&record.protocol);
-        self.leader = record.leader.as_ref().and_then(|leader| self.members.find(leader));
+        let is_leader = |member: &Member| record.leader.as_ref() == Some(&member.id);
+        self.leader = self.members.iter().find(|(_, member)| is_leader(member)).map(|(index, _)| index);
         if self.leader.is_none() {
             self.leader = self.members.first();
         }

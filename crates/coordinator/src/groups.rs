@@ -17,6 +17,16 @@ pub(crate) struct GroupIndex {
     version: u32,
 }
 
+/// Where a group is. Good while the group is there: who keeps one forgets it with the group.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct GroupPlace(u32);
+
+impl GroupIndex {
+    pub(crate) fn place(self) -> GroupPlace {
+        GroupPlace(self.place)
+    }
+}
+
 #[derive(Debug)]
 pub(crate) struct Groups {
     places: Vec<Place>,
@@ -50,7 +60,7 @@ impl Groups {
 
     pub(crate) fn find(&self, name: &GroupId) -> Option<GroupIndex> {
         let hash = self.hasher.hash_text(name.as_str());
-        let place = *self.by_name.find(hash, |&place| self.name_at(place) == name)?;
+        let place = *self.by_name.find(hash, |&place| named(&self.places, place).name == *name)?;
         Some(GroupIndex { place, version: self.places[place as usize].version })
     }
 
@@ -62,14 +72,11 @@ impl Groups {
         });
         let index = GroupIndex { place, version: self.places[place as usize].version };
         let group = make(index);
-        let (hash, hasher) = (self.hasher.hash_text(group.name.as_str()), self.hasher);
+        let hash = group.name_hash;
         self.in_order.insert(group.name.clone(), place);
         self.places[place as usize].group = Some(Box::new(group));
         let places = &self.places;
-        self.by_name.insert_unique(hash, place, |&place| {
-            let group = places[place as usize].group.as_ref().expect("invariant: only groups are named");
-            hasher.hash_text(group.name.as_str())
-        });
+        self.by_name.insert_unique(hash, place, |&place| named(places, place).name_hash);
         index
     }
 
@@ -85,8 +92,8 @@ impl Groups {
     }
 
     pub(crate) fn remove(&mut self, index: GroupIndex) -> Option<Box<Group>> {
-        let name = self.get(index)?.name.clone();
-        let hash = self.hasher.hash_text(name.as_str());
+        let group = self.get(index)?;
+        let (name, hash) = (group.name.clone(), group.name_hash);
         let entry = self.by_name.find_entry(hash, |&place| place == index.place);
         entry.expect("invariant: every group is named").remove();
         self.in_order.remove(&name);
@@ -95,11 +102,8 @@ impl Groups {
         self.free.push(index.place);
         let group = place.group.take();
         if self.by_name.capacity() > 64 && self.by_name.len() < self.by_name.capacity() / 4 {
-            let (places, hasher) = (&self.places, self.hasher);
-            self.by_name.shrink_to_fit(|&place| {
-                let group = places[place as usize].group.as_ref().expect("invariant: only groups are named");
-                hasher.hash_text(group.name.as_str())
-            });
+            let places = &self.places;
+            self.by_name.shrink_to_fit(|&place| named(places, place).name_hash);
         }
         group
     }
@@ -121,10 +125,15 @@ impl Groups {
         places.filter_map(|place| self.places[place as usize].group.as_deref())
     }
 
-    fn name_at(&self, place: u32) -> &GroupId {
-        let group = self.places[place as usize].group.as_ref().expect("invariant: only groups are named");
-        &group.name
+    /// The group at a place that was kept while it is there.
+    pub(crate) fn at(&self, place: GroupPlace) -> &Group {
+        named(&self.places, place.0)
     }
+}
+
+/// The group of that name's place.
+fn named(places: &[Place], place: u32) -> &Group {
+    places[place as usize].group.as_ref().expect("invariant: only groups are named")
 }
 
 impl std::ops::Index<GroupIndex> for Groups {

@@ -72,6 +72,7 @@ pub mod messages;
 mod offsets;
 mod partitions;
 mod requests;
+mod sessions;
 mod stats;
 pub mod transactions;
 mod turn;

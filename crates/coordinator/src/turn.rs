@@ -17,6 +17,7 @@ use crate::hasher::Hasher;
 use crate::member_ids::MemberIds;
 use crate::messages::{Output, Record, Response, Store, StoreId, Token};
 use crate::offsets::TopicNames;
+use crate::sessions::Sessions;
 use crate::stats::Counters;
 
 /// Room for so many outputs, or parked requests, is kept when they are gone; more is given back.
@@ -31,8 +32,7 @@ pub(crate) struct Turn {
     pub(crate) member_ids: MemberIds,
     pub(crate) counters: Counters,
     pub(crate) topic_names: TopicNames,
-    /// Members of all groups.
-    pub(crate) members: usize,
+    pub(crate) sessions: Sessions,
     outputs: VecDeque<Output>,
     /// Whose request is parked under which token number, for clients that go away.
     parked: HashMap<u64, (GroupIndex, MemberIndex), Hasher>,
@@ -48,7 +48,7 @@ impl Turn {
             member_ids: MemberIds::new(seed),
             counters: Counters::default(),
             topic_names: TopicNames::new(hasher),
-            members: 0,
+            sessions: Sessions::new(hasher),
             outputs: VecDeque::new(),
             parked: HashMap::with_hasher(hasher),
             next_store: 0,

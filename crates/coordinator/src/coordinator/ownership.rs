@@ -82,7 +82,7 @@ fn restore(turn: &mut Turn, group: &mut Group, record: &GroupRecord) {
 
 /// Each member gets a whole session to find its new coordinator.
 fn restore_member(turn: &mut Turn, group: &mut Group, record: &GroupRecord, member: &MemberRecord) {
-    if group.members.find(&member.member).is_some() {
+    if turn.sessions.find_in(group, &member.member).is_some() {
         return;
     }
     let timeout_ms = heartbeat::session_ms(member.session_timeout_ms);
@@ -101,6 +101,5 @@ fn restore_member(turn: &mut Turn, group: &mut Group, record: &GroupRecord, memb
         assignment: Blob::clone(&member.assignment),
         standing: Standing::Joined,
     };
-    group.add(joining, heartbeat);
-    turn.members += 1;
+    turn.sessions.add(group, joining, heartbeat);
 }

@@ -24,8 +24,12 @@ pub(crate) fn watch(turn: &mut Turn, group: GroupIndex, member: MemberIndex, tim
 /// The member lives: its session starts anew.
 pub(crate) fn renew(turn: &mut Turn, group: &Group, member: MemberIndex) {
     let member = &group.members[member];
-    let deadline = turn.after_ms(session_ms(member.session_timeout_ms));
-    let lives = turn.purgatory.extend(member.heartbeat, deadline);
+    renew_timer(turn, member.heartbeat, member.session_timeout_ms);
+}
+
+/// As [`renew`], where timer and session timeout of the member are at hand.
+pub(crate) fn renew_timer(turn: &mut Turn, timer: OperationId, timeout_ms: i32) {
+    let lives = turn.purgatory.extend(timer, turn.after_ms(session_ms(timeout_ms)));
     debug_assert!(lives, "a member's heartbeat leaves only with the member");
 }
 
@@ -43,7 +47,7 @@ pub(crate) fn on_expired(turn: &mut Turn, group: &mut Group, index: MemberIndex)
         // It cannot heartbeat while it waits for us. Its session starts when it is answered; until then this
         // only keeps the one operation alive.
         let heartbeat = watch(turn, group.index, index, session_ms(member.session_timeout_ms));
-        group.members[index].heartbeat = heartbeat;
+        turn.sessions.set_timer(group, index, heartbeat);
         return;
     }
     let (id, session_timeout_ms) = (member.id.clone(), member.session_timeout_ms);
@@ -72,8 +76,7 @@ pub(crate) fn drop_member(turn: &mut Turn, group: &mut Group, index: MemberIndex
     if let Some(token) = turn.unpark_sync(group, index) {
         turn.respond(token, Response::SyncGroup(SyncGroupResponse::refusal(GroupError::UnknownMemberId)));
     }
-    let member = group.remove(index);
-    turn.members -= 1;
+    let member = turn.sessions.remove(group, index);
     // Nothing to cancel if it is this operation that brought us here.
     drop(turn.purgatory.cancel(member.heartbeat));
     group.latest_news_of = member.id.clone();

@@ -124,7 +124,7 @@ fn on_replacement_ended(
     outcome: Result<(), StoreError>,
 ) {
     // The member may have been replaced once more, removed, or answered by a round that ended meanwhile.
-    if group.members.find(&waiting.new_id) != Some(waiting.member) {
+    if turn.sessions.find_in(group, &waiting.new_id) != Some(waiting.member) {
         return;
     }
     let Some(token) = turn.unpark_join(group, waiting.member) else { return };
@@ -140,10 +140,9 @@ fn on_replacement_ended(
         // An older client must not think that it leads: its assignment would be ignored (KIP-345).
         Ok(()) => response.leader = waiting.old_leader.clone(),
         Err(error) => {
-            group.members.rename(waiting.member, waiting.old_id.clone());
-            let member = &mut group.members[waiting.member];
-            member.session_timeout_ms = waiting.old_session_timeout_ms;
-            member.rebalance_timeout_ms = waiting.old_rebalance_timeout_ms;
+            turn.sessions.rename(group, waiting.member, waiting.old_id.clone());
+            turn.sessions.set_timeout(group, waiting.member, waiting.old_session_timeout_ms);
+            group.members[waiting.member].rebalance_timeout_ms = waiting.old_rebalance_timeout_ms;
             heartbeat::renew(turn, group, waiting.member);
             response.error = Some(group_write_error(error));
             response.leader = waiting.old_leader.clone();

@@ -1,10 +1,11 @@
-//! The members of a group in the order they joined, found by id or by instance in O(1), removed in O(1).
+//! The members of a group in the order they joined, found by instance and removed in O(1). By id they are found in
+//! [`Sessions`](crate::sessions::Sessions).
 
-use hashbrown::{HashMap, HashTable};
+use hashbrown::HashMap;
 
 use super::member::Member;
 use crate::hasher::Hasher;
-use crate::ids::{InstanceId, MemberId};
+use crate::ids::InstanceId;
 
 /// A member's place in its group: good until the member is removed, then used again.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -17,18 +18,13 @@ impl MemberIndex {
     }
 }
 
-/// Room that is made for the first member.
-const SMALL_GROUP: usize = 7;
-
 /// No place: ends a chain.
 const NONE: u32 = u32::MAX;
 
-/// What a heartbeat looks at comes first.
 #[derive(Debug)]
-#[repr(C)]
 pub(crate) struct Members {
-    by_id: HashTable<u32>,
     places: Vec<Place>,
+    len: usize,
     /// The ends of the chain of taken places, in join order.
     first: u32,
     last: u32,
@@ -36,11 +32,9 @@ pub(crate) struct Members {
     free: u32,
     /// Most groups have no static members: then this is not allocated.
     by_instance: HashMap<InstanceId, MemberIndex, Hasher>,
-    hasher: Hasher,
 }
 
 #[derive(Debug)]
-#[repr(C)]
 struct Place {
     member: Option<Member>,
     previous: u32,
@@ -54,18 +48,17 @@ impl Members {
             first: NONE,
             last: NONE,
             free: NONE,
-            by_id: HashTable::new(),
+            len: 0,
             by_instance: HashMap::with_hasher(hasher),
-            hasher,
         }
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.by_id.len()
+        self.len
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.by_id.is_empty()
+        self.len == 0
     }
 
     /// How many places there are, free ones included.
@@ -81,13 +74,12 @@ impl Members {
 
     /// Appends a member whose id and instance no other member has.
     pub(crate) fn insert(&mut self, member: Member) -> MemberIndex {
-        let hash = self.hasher.hash_text(member.id.as_str());
         let instance = member.instance().cloned();
         let index = self.take_place(member);
         if let Some(instance) = instance {
             self.by_instance.insert(instance, MemberIndex(index));
         }
-        self.index_id(hash, index);
+        self.len += 1;
         MemberIndex(index)
     }
 
@@ -99,28 +91,14 @@ impl Members {
         (place.next, self.free) = (self.free, index.0);
         *self.next_of(previous) = next;
         *self.previous_of(next) = previous;
-        self.unindex_id(&member.id, index);
+        self.len -= 1;
         if let Some(instance) = member.instance() {
             self.by_instance.remove(instance);
         }
-        if self.by_id.is_empty() {
-            *self = Self::new(self.hasher);
+        if self.len == 0 {
+            *self = Self::new(*self.by_instance.hasher());
         }
         member
-    }
-
-    /// Gives the member another id; returns the old one.
-    pub(crate) fn rename(&mut self, index: MemberIndex, id: MemberId) -> MemberId {
-        let hash = self.hasher.hash_text(id.as_str());
-        let old = std::mem::replace(&mut self[index].id, id);
-        self.unindex_id(&old, index);
-        self.index_id(hash, index.0);
-        old
-    }
-
-    pub(crate) fn find(&self, id: &MemberId) -> Option<MemberIndex> {
-        let hash = self.hasher.hash_text(id.as_str());
-        self.by_id.find(hash, |&index| self[MemberIndex(index)].id == *id).copied().map(MemberIndex)
     }
 
     pub(crate) fn find_instance(&self, instance: &InstanceId) -> Option<MemberIndex> {
@@ -174,25 +152,6 @@ impl Members {
 
     fn previous_of(&mut self, index: u32) -> &mut u32 {
         if index == NONE { &mut self.last } else { &mut self.places[index as usize].previous }
-    }
-
-    fn index_id(&mut self, hash: u64, index: u32) {
-        let (places, hasher) = (&self.places, self.hasher);
-        let hash_of = |&index: &u32| {
-            let member = places[index as usize].member.as_ref().expect("invariant: only members are indexed");
-            hasher.hash_text(member.id.as_str())
-        };
-        if self.by_id.is_empty() {
-            // Not in steps of one, two and four: each would hash all again.
-            self.by_id.reserve(SMALL_GROUP, hash_of);
-        }
-        self.by_id.insert_unique(hash, index, hash_of);
-    }
-
-    fn unindex_id(&mut self, id: &MemberId, index: MemberIndex) {
-        let hash = self.hasher.hash_text(id.as_str());
-        let entry = self.by_id.find_entry(hash, |&other| other == index.0);
-        entry.expect("invariant: every member is indexed by its id").remove();
     }
 }
 

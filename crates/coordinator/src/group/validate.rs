@@ -3,16 +3,18 @@
 use super::{Group, MemberIndex, Phase};
 use crate::ids::{Generation, InstanceId, MemberId};
 use crate::messages::GroupError;
+use crate::sessions::Sessions;
 
 impl Group {
     /// Finds the member a request comes from: fencing first, then whether it is known at all.
     pub(crate) fn current_member(
         &self,
+        sessions: &Sessions,
         member: &MemberId,
         instance: Option<&InstanceId>,
     ) -> Result<MemberIndex, GroupError> {
         let Some(instance) = instance else {
-            return self.members.find(member).ok_or(GroupError::UnknownMemberId);
+            return sessions.find_in(self, member).ok_or(GroupError::UnknownMemberId);
         };
         match self.static_member(instance) {
             Some(index) if self.members[index].id == *member => Ok(index),
@@ -24,11 +26,12 @@ impl Group {
     /// As [`Group::current_member`], and that the member speaks of this generation.
     pub(crate) fn member_of_generation(
         &self,
+        sessions: &Sessions,
         member: &MemberId,
         instance: Option<&InstanceId>,
         generation: Generation,
     ) -> Result<MemberIndex, GroupError> {
-        let index = self.current_member(member, instance)?;
+        let index = self.current_member(sessions, member, instance)?;
         if generation == self.generation { Ok(index) } else { Err(GroupError::IllegalGeneration) }
     }
 
@@ -38,6 +41,7 @@ impl Group {
     /// of members, and anonymous ones only as part of a transaction, since old producers send no ids.
     pub(crate) fn check_commit(
         &self,
+        sessions: &Sessions,
         member: &MemberId,
         instance: Option<&InstanceId>,
         generation: Generation,
@@ -50,7 +54,7 @@ impl Group {
         if generation.0 < 0 && self.phase() == Phase::Empty {
             Ok(None)
         } else if !is_anonymous {
-            self.member_of_generation(member, instance, generation).map(Some)
+            self.member_of_generation(sessions, member, instance, generation).map(Some)
         } else if is_transactional {
             Ok(None)
         } else {

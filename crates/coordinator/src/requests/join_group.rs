@@ -49,10 +49,13 @@ fn has_room(turn: &Turn, group: &Group, member: &MemberId) -> bool {
         Phase::Empty | Phase::Dead => true,
         Phase::PreparingRebalance => {
             group.awaiting_join() < limit
-                || group.members.find(member).is_some_and(|index| group.members[index].awaits_join())
+                || turn
+                    .sessions
+                    .find_in(group, member)
+                    .is_some_and(|index| group.members[index].awaits_join())
         }
         Phase::CompletingRebalance | Phase::Stable => {
-            group.members.len() < limit || group.members.find(member).is_some()
+            group.members.len() < limit || turn.sessions.find_in(group, member).is_some()
         }
     }
 }
@@ -60,7 +63,7 @@ fn has_room(turn: &Turn, group: &Group, member: &MemberId) -> bool {
 /// Forgets a member, or an id handed out, for which there was no room.
 fn drop_refused(turn: &mut Turn, group: &mut Group, member: &MemberId) {
     heartbeat::drop_pending_member(turn, group, member);
-    if let Some(index) = group.members.find(member) {
+    if let Some(index) = turn.sessions.find_in(group, member) {
         heartbeat::drop_member(turn, group, index);
         turn.event(
             group,
@@ -112,7 +115,7 @@ fn join_known(turn: &mut Turn, group: &mut Group, token: Token, request: JoinGro
         let member = request.member.clone();
         return add_member(turn, group, member, token, request);
     }
-    match group.current_member(&request.member, request.instance.as_ref()) {
+    match group.current_member(&turn.sessions, &request.member, request.instance.as_ref()) {
         Err(error) => refuse(turn, token, request.member, error),
         Ok(index) => rejoin(turn, group, index, token, request),
     }
@@ -138,7 +141,8 @@ fn rejoin(turn: &mut Turn, group: &mut Group, index: MemberIndex, token: Token, 
         // Its client went away while its first join waited, and is back.
         heartbeat::renew_first_wait(turn, group, index);
     }
-    group.update(
+    turn.sessions.update(
+        group,
         index,
         Rejoin {
             protocols: request.protocols,
@@ -188,8 +192,7 @@ fn add_member(turn: &mut Turn, group: &mut Group, member: MemberId, token: Token
         assignment: Blob::default(),
         standing,
     };
-    let index = group.add(joining, heartbeat);
-    turn.members += 1;
+    let index = turn.sessions.add(group, joining, heartbeat);
     park_join_and_rebalance(turn, group, index, token, cause);
 }
 
@@ -204,7 +207,7 @@ fn replace_static(
 ) {
     let (old_id, old_leader) = (group.members[index].id.clone(), group.leader_id());
     fence(turn, group, index, &old_id);
-    group.members.rename(index, new_id.clone());
+    turn.sessions.rename(group, index, new_id.clone());
     // With the session timeout of the old process; the new one's counts from its next request on.
     heartbeat::renew(turn, group, index);
     if let Some(instance) = request.instance {
@@ -223,7 +226,8 @@ fn replace_static(
         supports_skipping_assignment: request.supports_skipping_assignment,
     };
     let cause = Cause { what: "a static member restarted", reason: request.reason };
-    group.update(
+    turn.sessions.update(
+        group,
         index,
         Rejoin {
             protocols: request.protocols,

@@ -43,7 +43,7 @@ fn leave(turn: &mut Turn, group: &mut Group, leaving: &LeavingMember) -> Result<
     } else if group.pending.contains(&leaving.member) {
         heartbeat::remove_pending_member(turn, group, &leaving.member);
     } else {
-        let index = group.current_member(&leaving.member, leaving.instance.as_ref())?;
+        let index = group.current_member(&turn.sessions, &leaving.member, leaving.instance.as_ref())?;
         remove(turn, group, index, leaving);
     }
     Ok(())

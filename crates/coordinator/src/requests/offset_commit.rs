@@ -54,7 +54,7 @@ fn admit(coordinator: &mut Coordinator, request: &OffsetCommit) -> Result<Option
     };
     let (turn, group) = coordinator.turn_and_group(index).expect("invariant: found in this turn");
     let instance = request.instance.as_ref();
-    let member = group.check_commit(&request.member, instance, request.generation, false)?;
+    let member = group.check_commit(&turn.sessions, &request.member, instance, request.generation, false)?;
     if group.phase() == Phase::CompletingRebalance {
         return Err(GroupError::RebalanceInProgress);
     }

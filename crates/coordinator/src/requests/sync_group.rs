@@ -22,7 +22,7 @@ pub(crate) fn handle(coordinator: &mut Coordinator, token: Token, request: SyncG
     let found = found.map(|index| coordinator.turn_and_group(index).expect("invariant: found in this turn"));
     match found {
         Err(error) => refuse(&mut coordinator.turn, token, error),
-        Ok((turn, group)) => match check(group, &request) {
+        Ok((turn, group)) => match check(turn, group, &request) {
             Err(error) => refuse(turn, token, error),
             Ok(member) => sync(turn, group, member, token, request.assignments),
         },
@@ -30,12 +30,12 @@ pub(crate) fn handle(coordinator: &mut Coordinator, token: Token, request: SyncG
 }
 
 /// Who asks, if it may.
-fn check(group: &Group, request: &SyncGroup) -> Result<MemberIndex, GroupError> {
+fn check(turn: &Turn, group: &Group, request: &SyncGroup) -> Result<MemberIndex, GroupError> {
     if group.phase() == Phase::Dead {
         return Err(GroupError::CoordinatorNotAvailable);
     }
     let (member, instance) = (&request.member, request.instance.as_ref());
-    let index = group.member_of_generation(member, instance, request.generation)?;
+    let index = group.member_of_generation(&turn.sessions, member, instance, request.generation)?;
     let is_other_type = request.protocol_type.is_some() && request.protocol_type != group.protocol_type;
     let is_other_protocol = request.protocol.is_some() && request.protocol != group.protocol;
     if is_other_type || is_other_protocol {
@@ -74,7 +74,7 @@ fn sync(
 fn store_assignment(turn: &mut Turn, group: &mut Group, assignments: Vec<(MemberId, Blob)>) {
     let mut brought = vec![Blob::default(); group.members.places()];
     for (member, assignment) in assignments {
-        if let Some(index) = group.members.find(&member) {
+        if let Some(index) = turn.sessions.find_in(group, &member) {
             brought[index.place()] = assignment;
         }
     }

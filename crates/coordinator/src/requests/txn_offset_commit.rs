@@ -64,8 +64,8 @@ fn admit(coordinator: &mut Coordinator, request: &TxnOffsetCommit) -> Result<Opt
     let Some(index) = found else {
         return if commit.generation.0 < 0 { Ok(None) } else { Err(GroupError::UnknownMemberId) };
     };
-    let group = &coordinator.groups[index];
-    group.check_commit(&commit.member, commit.instance.as_ref(), commit.generation, true)?;
+    let (group, sessions) = (&coordinator.groups[index], &coordinator.turn.sessions);
+    group.check_commit(sessions, &commit.member, commit.instance.as_ref(), commit.generation, true)?;
     Ok(Some(index))
 }
 
