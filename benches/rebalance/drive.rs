@@ -15,6 +15,8 @@ pub(crate) struct World {
     token: u64,
     /// Folds in every answer.
     pub(crate) checksum: u64,
+    /// Each member's metadata is its own; else all members' is the same, as where all read the same topics.
+    pub(crate) own_metadata: bool,
     /// CPU time spent in the coordinator, ns.
     pub(crate) nanos: u64,
 }
@@ -38,7 +40,7 @@ impl World {
         let mut coordinator = Coordinator::new(config, 42, now);
         coordinator.handle(now, Input::BeginLoad(partition, OwnerEpoch(1)));
         coordinator.handle(now, Input::FinishLoad(partition));
-        Self { coordinator, now, token: 0, checksum: 0, nanos: 0 }
+        Self { coordinator, now, token: 0, checksum: 0, own_metadata: false, nanos: 0 }
     }
 
     pub(crate) fn token(&mut self) -> Token {
@@ -53,17 +55,48 @@ impl World {
 
     /// Handles requests made beforehand, acknowledges the writes inline, and drops the answers.
     pub(crate) fn run(&mut self, requests: Vec<Input>) {
-        let start = cpu_nanos();
-        for request in requests {
-            self.coordinator.handle(self.now, request);
-            self.drain(&mut |_, _| {});
-        }
-        self.nanos += cpu_nanos() - start;
+        self.measure(|world| world.handle(requests));
     }
 
     /// Lets time pass, deadline by deadline.
     pub(crate) fn advance(&mut self, ms: u64, see: &mut impl FnMut(u64, Response)) {
+        self.measure(|world| world.pass(ms, see));
+    }
+
+    /// Handles requests as [`World::run`] does and lets time pass, under one look at the clock. `at_hand` at a time are
+    /// looked at before they are handled, as groupd does with what is in its inbox; none if it is 1.
+    pub(crate) fn run_and_advance(&mut self, requests: Vec<Input>, at_hand: usize, ms: u64) {
+        self.measure(|world| {
+            let mut rest = requests.into_iter();
+            while !rest.as_slice().is_empty() {
+                if at_hand > 1 {
+                    let ahead = rest.as_slice().iter().take(at_hand);
+                    world.coordinator.look_ahead(ahead.filter_map(|input| match input {
+                        Input::Request(_, request) => Some(request),
+                        _ => None,
+                    }));
+                }
+                world.handle(rest.by_ref().take(at_hand));
+            }
+            world.pass(ms, &mut |_, _| {});
+        });
+    }
+
+    /// Adds the CPU time of `work` to `nanos`.
+    fn measure(&mut self, work: impl FnOnce(&mut Self)) {
         let start = cpu_nanos();
+        work(self);
+        self.nanos += cpu_nanos() - start;
+    }
+
+    fn handle(&mut self, requests: impl IntoIterator<Item = Input>) {
+        for request in requests {
+            self.coordinator.handle(self.now, request);
+            self.drain(&mut |_, _| {});
+        }
+    }
+
+    fn pass(&mut self, ms: u64, see: &mut impl FnMut(u64, Response)) {
         let until = self.now.saturating_add(ms);
         while let Some(due) = self.coordinator.next_deadline().filter(|&due| due <= until) {
             self.now = due.max(self.now);
@@ -73,7 +106,6 @@ impl World {
         self.now = until;
         self.coordinator.expire(until);
         self.drain(see);
-        self.nanos += cpu_nanos() - start;
     }
 
     fn drain(&mut self, see: &mut impl FnMut(u64, Response)) {
@@ -96,6 +128,10 @@ impl World {
     }
 
     pub(crate) fn join(&mut self, group: u32, member: MemberId, host: u32, session_timeout_ms: i32) -> Input {
+        let mut metadata = [0; 100];
+        if self.own_metadata {
+            metadata[92..].copy_from_slice(&self.next_token().to_be_bytes());
+        }
         let join = JoinGroup {
             group: group_id(group),
             member,
@@ -103,7 +139,7 @@ impl World {
             client_id: "consumer-1".into(),
             client_host: format!("/10.0.{}.{}", host / 256 % 256, host % 256).into(),
             protocol_type: "consumer".into(),
-            protocols: vec![("range".into(), blob(100))],
+            protocols: vec![("range".into(), Arc::from(metadata))],
             session_timeout_ms,
             rebalance_timeout_ms: 300_000,
             require_known_member_id: false,

@@ -1,6 +1,6 @@
 //! What is measured.
 
-use benches::measure::{Numbers, Spread};
+use benches::measure::{Numbers, Spread, cpu_nanos};
 use coordinator::ids::{Blob, MemberId};
 use coordinator::messages::{Input, Response};
 
@@ -9,32 +9,75 @@ use super::drive::{Member, World, blob};
 /// Requests made at a time: what they take is in the caches as after decoding.
 const BATCH: usize = 64;
 
-/// Heartbeats of all members in random order, every three seconds.
+/// Requests that are looked at side by side, as in groupd.
+const AT_HAND: usize = 16;
+
+/// Heartbeats of all members in random order, every three seconds: each for itself, then many at hand. And what one
+/// cache miss in as many lines takes, beneath which nothing can be that looks for each by itself.
 pub(crate) fn heartbeats(members: u32, group_size: u32, session_timeout_ms: i32, runs: usize) {
+    floor(members, runs);
     let mut world = World::new();
     let all = form(&mut world, members, group_size, session_timeout_ms, false);
-    let mut numbers = Numbers::new(7);
-    let mut spread = Vec::new();
-    // The first round is not counted: it brings the timers into the steady state.
-    for run in 0..=runs {
-        world.nanos = 0;
-        let mut passed_us = 0_u64;
-        for batch in numbers.shuffled(members).chunks(BATCH) {
-            let requests: Vec<Input> = batch.iter().map(|&at| world.heartbeat(&all[at as usize])).collect();
-            world.run(requests);
-            passed_us += batch.len() as u64 * 3_000_000 / u64::from(members);
-            world.advance(passed_us / 1_000, &mut |_, _| {});
-            passed_us %= 1_000;
+    for (at_hand, how) in [(1, "one by one"), (AT_HAND, "16 at hand")] {
+        let figures = Heartbeats { world: &mut world, all: &all, at_hand }.run(runs);
+        let checksum = world.checksum;
+        println!(
+            "heartbeat, {members} members in groups of {group_size}, random order, {how}: {figures} ns; {checksum:x}"
+        );
+    }
+}
+
+/// Each line says which is next: there is no way to read two at a time.
+fn floor(lines: u32, runs: usize) {
+    let order = Numbers::new(11).shuffled(lines);
+    let mut next = vec![[0_u32; 16]; lines as usize];
+    for (at, &line) in order.iter().enumerate() {
+        next[line as usize][0] = order[(at + 1) % order.len()];
+    }
+    let (mut spread, mut line) = (Vec::new(), 0);
+    for _ in 0..runs {
+        let start = cpu_nanos();
+        for _ in 0..lines {
+            line = next[line as usize][0];
         }
-        if run > 0 {
-            spread.push(to_f64(world.nanos) / f64::from(members));
-        }
+        spread.push(to_f64(cpu_nanos() - start) / f64::from(lines));
     }
     println!(
-        "heartbeat, {members} members in groups of {group_size}, random order: {} ns; {:x}",
-        Spread::of(spread),
-        world.checksum
+        "floor: one line of {lines} that depends on the one before: {} ns; {line:x}",
+        Spread::of(spread)
     );
+}
+
+struct Heartbeats<'w> {
+    world: &'w mut World,
+    all: &'w [Member],
+    at_hand: usize,
+}
+
+impl Heartbeats<'_> {
+    /// Nanoseconds a heartbeat.
+    fn run(&mut self, runs: usize) -> Spread {
+        let Self { world, all, at_hand } = self;
+        let members = u32::try_from(all.len()).expect("as many as were asked for");
+        let mut numbers = Numbers::new(7);
+        let mut spread = Vec::new();
+        // The first round is not counted: it brings the timers into the steady state.
+        for run in 0..=runs {
+            world.nanos = 0;
+            let mut passed_us = 0_u64;
+            for batch in numbers.shuffled(members).chunks(BATCH) {
+                let requests: Vec<Input> =
+                    batch.iter().map(|&at| world.heartbeat(&all[at as usize])).collect();
+                passed_us += batch.len() as u64 * 3_000_000 / u64::from(members);
+                world.run_and_advance(requests, *at_hand, passed_us / 1_000);
+                passed_us %= 1_000;
+            }
+            if run > 0 {
+                spread.push(to_f64(world.nanos) / f64::from(members));
+            }
+        }
+        Spread::of(spread)
+    }
 }
 
 /// Groups of one size, one after the other: formed, then all rejoin because the leader does.

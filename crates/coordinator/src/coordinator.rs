@@ -1,5 +1,6 @@
 //! The coordinator: sole owner of the groups and of all that waits. One turn at a time, each runs to completion.
 
+mod look_ahead;
 mod ownership;
 
 use purgatory::Timestamp;

@@ -51,6 +51,8 @@ pub(crate) use routing::{Shards, shard_of};
 
 /// Messages handled in one turn, at most: what they want written goes to the store together.
 const TURN: usize = 256;
+/// Messages of a turn that are looked at together before each is handled: see [`Coordinator::look_ahead`].
+const AT_HAND: usize = 16;
 /// Offsets named by the messages of one turn, about: others are answered before a turn of large commits goes on.
 const TURN_WEIGHT: usize = 10_000;
 /// Why the inbox never ends.
@@ -89,6 +91,8 @@ pub(crate) struct Shard {
     deletions: Deletions,
     fetches: Fetches,
     due: Due,
+    /// Taken out of the inbox and not handled yet: empty between turns.
+    at_hand: Vec<Message>,
     events: EventsLog,
     history: ShardHistory,
     owned: OwnedPartitions,
@@ -126,6 +130,7 @@ impl Shard {
             deletions: Deletions::default(),
             fetches: Fetches::new(clock.now()),
             due: Due::default(),
+            at_hand: Vec::with_capacity(AT_HAND),
             events: EventsLog::default(),
             history,
             owned: OwnedPartitions::default(),
@@ -221,16 +226,26 @@ impl Shard {
         self.due.begin(now, usize::from(first.is_some()) + self.outlet.messages.len());
         let mut next = first;
         let (mut permits, mut weight) = (0, 0);
-        for _ in 0..TURN {
-            let Some(message) = next.take().or_else(|| self.outlet.messages.try_recv().ok()) else { break };
-            permits += usize::from(message.holds_permit());
-            weight += message.weight();
-            self.handle(now, message);
-            self.due.handled();
-            if weight > TURN_WEIGHT {
+        let mut at_hand = std::mem::take(&mut self.at_hand);
+        for _ in 0..TURN / AT_HAND {
+            while at_hand.len() < AT_HAND && weight <= TURN_WEIGHT {
+                let Some(message) = next.take().or_else(|| self.outlet.messages.try_recv().ok()) else {
+                    break;
+                };
+                permits += usize::from(message.holds_permit());
+                weight += message.weight();
+                at_hand.push(message);
+            }
+            if at_hand.is_empty() {
                 break;
             }
+            self.coordinator.look_ahead(at_hand.iter().filter_map(Message::request));
+            for message in at_hand.drain(..) {
+                self.handle(now, message);
+                self.due.handled();
+            }
         }
+        self.at_hand = at_hand;
         if let Some(until) = self.due.take() {
             self.coordinator.expire(until);
             self.transactions.expire(until);

@@ -81,6 +81,11 @@ impl Message {
 }
 
 impl Message {
+    /// What the coordinator is asked, if it is.
+    pub(crate) fn request(&self) -> Option<&Request> {
+        if let Self::Ask(_, request, _) = self { Some(request) } else { None }
+    }
+
     /// How much work it is, in offsets named.
     pub(crate) fn weight(&self) -> usize {
         match self {
