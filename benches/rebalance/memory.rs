@@ -16,14 +16,18 @@ static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 fn main() {
     let mut arguments = std::env::args().skip_while(|argument| argument != "--members").skip(1);
     let members: u32 = arguments.next().map_or(2_000, |value| value.parse().expect("a number of members"));
-    for (size, own_hosts) in [(10, false), (100, false), (100, true), (1_000, false)] {
-        stable_members(members, size, own_hosts);
+    for size in [10, 100, 1_000] {
+        stable_members(members, size, false, false);
     }
+    stable_members(members, 100, true, false);
+    stable_members(members, 100, false, true);
+    stable_members(members, 100, true, true);
 }
 
 /// 100 bytes of metadata and 100 of assignment included.
-fn stable_members(members: u32, size: u32, own_hosts: bool) {
+fn stable_members(members: u32, size: u32, own_hosts: bool, own_metadata: bool) {
     let mut world = drive::World::new();
+    world.own_metadata = own_metadata;
     let region = Region::new(ALLOCATOR);
     let all = work::form(&mut world, members, size, 300_000, own_hosts);
     let kept = |change: stats_alloc::Stats| change.bytes_allocated - change.bytes_deallocated;
@@ -35,8 +39,9 @@ fn stable_members(members: u32, size: u32, own_hosts: bool) {
     world.run(beats);
     let allocations = before.change().allocations;
     let hosts = if own_hosts { ", each on its own host" } else { "" };
+    let metadata = if own_metadata { ", each with metadata of its own" } else { "" };
     println!(
-        "{members} members in groups of {size}{hosts}: {} bytes each; 1,000 heartbeats: {allocations} allocations",
+        "{members} members in groups of {size}{hosts}{metadata}: {} bytes each; 1,000 heartbeats: {allocations} allocations",
         bytes / all.len()
     );
     let region = Region::new(ALLOCATOR);

@@ -135,11 +135,14 @@ impl Group {
 
     /// Adds a member. Its id and instance are not in the group yet. To be called by
     /// [`Sessions`](crate::sessions::Sessions) alone, as [`Group::remove`] and [`Group::update`] are.
-    pub(crate) fn add(&mut self, joining: Joining, heartbeat: OperationId) -> MemberIndex {
+    pub(crate) fn add(&mut self, mut joining: Joining, heartbeat: OperationId) -> MemberIndex {
         if self.members.is_empty() {
             self.protocol_type = Some(joining.protocol_type);
         }
         let client = self.shared(joining.client);
+        if let Some(last) = self.members.last() {
+            last.protocols.share_with(&mut joining.protocols);
+        }
         let index = self.members.insert(Member {
             id: joining.member,
             client,
@@ -190,7 +193,11 @@ impl Group {
     }
 
     /// Takes over what a rejoin brings.
-    pub(crate) fn update(&mut self, index: MemberIndex, rejoin: Rejoin) {
+    pub(crate) fn update(&mut self, index: MemberIndex, mut rejoin: Rejoin) {
+        if let Some(last) = self.members.last() {
+            last.protocols.share_with(&mut rejoin.protocols);
+        }
+        self.members[index].protocols.share_with(&mut rejoin.protocols);
         let added = self.protocols.add(rejoin.protocols);
         let member = &mut self.members[index];
         member.rebalance_timeout_ms = rejoin.rebalance_timeout_ms;

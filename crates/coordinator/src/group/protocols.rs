@@ -21,6 +21,15 @@ pub(crate) enum MemberProtocols {
 }
 
 impl MemberProtocols {
+    /// Metadata that is the same as here becomes the very one that is here: members of a group mostly read the same.
+    pub(crate) fn share_with(&self, protocols: &mut [(Arc<str>, Blob)]) {
+        for ((_, metadata), (_, kept)) in protocols.iter_mut().zip(self.entries()) {
+            if metadata == kept {
+                *metadata = Arc::clone(kept);
+            }
+        }
+    }
+
     /// Index and metadata, best first.
     fn entries(&self) -> impl Iterator<Item = (ProtocolIndex, &Blob)> {
         let (one, many) = match self {
