@@ -174,10 +174,15 @@ fn main() -> io::Result<()> {
     }
     println!("{} clients wait, without a thread each", server.waiting.pending());
     request(address, "POST /news HTTP/1.1\r\nContent-Length: 5\r\n\r\nhello")?;
-    for (name, client) in [("news", lucky), ("gossip", in_vain)] {
+    for (name, client, status, news) in
+        [("news", lucky, "200 OK", "hello"), ("gossip", in_vain, "204 No Content", "")]
+    {
         let answer = client.join().expect("a client does not panic")?;
-        println!("{name}: {:?}", answer.split("\r\n\r\n").last().unwrap_or_default());
+        let (head, body) = answer.split_once("\r\n\r\n").expect("an answer has a head");
+        println!("{name}: {status}, {body:?}");
+        assert_eq!((head.lines().next(), body), (Some(&*format!("HTTP/1.1 {status}")), news));
     }
+    assert_eq!(server.waiting.pending(), 0);
     Ok(())
 }
 

@@ -1,7 +1,7 @@
 //! Keys with something under each: a hash table of indices into a slab, so that what hangs under a key can name it.
 
-use std::hash::Hash;
-use std::ops::{Index, IndexMut};
+use core::hash::Hash;
+use core::ops::{Index, IndexMut};
 
 use hashbrown::{Equivalent, HashTable};
 use slab::Slab;

@@ -20,6 +20,15 @@
 //! Nothing here reads a clock, but for [`SystemClock`]: time arrives as `now`, so the same calls give the same
 //! exits in the same order, and a day passes in a simulation in no time.
 
+#![cfg_attr(not(feature = "std"), no_std)]
+
+extern crate alloc;
+
+#[cfg(all(doctest, feature = "shared"))]
+#[doc = include_str!("../README.md")]
+mod readme {}
+
+#[cfg(feature = "std")]
 mod clock;
 mod keys;
 mod purgatory;
@@ -32,6 +41,7 @@ mod timestamp;
 mod watchers;
 mod wheel;
 
+#[cfg(feature = "std")]
 pub use clock::{Clock, SimulatedClock, SystemClock};
 pub use purgatory::{Cause, OperationId, Purgatory, Refused, Stats, Submission, Sweep};
 #[cfg(feature = "shared")]

@@ -6,8 +6,9 @@ mod limits;
 mod sweep;
 mod threshold;
 
-use std::hash::{BuildHasher, Hash};
-use std::num::NonZeroU64;
+use alloc::vec::Vec;
+use core::hash::{BuildHasher, Hash};
+use core::num::NonZeroU64;
 
 use due::Due;
 pub use exit::{Cause, Refused, Stats, Submission};

@@ -385,7 +385,7 @@ where
         self.inner.shutdown()
     }
 
-    /// How many operations wait. Exact, but others may come and go meanwhile.
+    /// How many operations wait. Sums over the shards: exact unless others come or go meanwhile.
     pub fn pending(&self) -> usize {
         self.inner.pending()
     }

@@ -3,8 +3,8 @@
 //! A *mark* is one key's minimum for one operation. A mark that is reached is gone; an operation whose last mark is
 //! gone has all it waited for.
 
-use std::collections::BTreeSet;
-use std::hash::Hash;
+use alloc::collections::BTreeSet;
+use core::hash::Hash;
 
 use hashbrown::Equivalent;
 use slab::Slab;

@@ -1,6 +1,7 @@
 //! A point in time as opaque ticks. What a tick is, is the caller's choice; a coordinator's is a millisecond.
 
-use std::fmt;
+use alloc::format;
+use core::fmt;
 
 /// A point in time: ticks since an origin the caller chose. [`Timestamp::MAX`] is "never".
 ///

@@ -10,7 +10,7 @@
 //!
 //! Linking and unlinking are O(1) a key and allocate nothing once the slabs have grown to the load.
 
-use std::hash::{BuildHasher, Hash};
+use core::hash::{BuildHasher, Hash};
 
 use hashbrown::Equivalent;
 use slab::Slab;

@@ -7,7 +7,8 @@ mod ring;
 mod schedule;
 mod segments;
 
-use std::num::NonZeroU32;
+use alloc::vec::Vec;
+use core::num::NonZeroU32;
 
 use schedule::Schedule;
 

@@ -3,8 +3,9 @@
 //! They still wait: between two exits any of them may be cancelled or extended, and others may join the same tick.
 //! So this is a list of who to ask next, not of who has left.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use alloc::collections::BinaryHeap;
+use alloc::vec::Vec;
+use core::cmp::Reverse;
 
 use crate::TimerId;
 

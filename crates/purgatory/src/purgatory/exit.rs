@@ -1,6 +1,6 @@
 //! How operations come in and leave, as data.
 
-use std::fmt;
+use core::fmt;
 
 use super::OperationId;
 
@@ -87,4 +87,4 @@ impl<O> fmt::Display for Refused<O> {
     }
 }
 
-impl<O: fmt::Debug> std::error::Error for Refused<O> {}
+impl<O: fmt::Debug> core::error::Error for Refused<O> {}

@@ -1,6 +1,7 @@
 //! Ends: how many may wait, what becomes of a key that is gone, and of a purgatory that is shut down.
 
-use std::hash::{BuildHasher, Hash};
+use alloc::vec::Vec;
+use core::hash::{BuildHasher, Hash};
 
 use hashbrown::Equivalent;
 

@@ -1,6 +1,6 @@
 //! One pass over a key's operations, while the caller does what it likes in between.
 
-use std::hash::{BuildHasher, Hash};
+use core::hash::{BuildHasher, Hash};
 
 use super::Purgatory;
 use crate::{Cause, TimerId};

@@ -1,6 +1,6 @@
 //! Operations that wait until keys have reached a value: "acknowledged up to offset n".
 
-use std::hash::{BuildHasher, Hash};
+use core::hash::{BuildHasher, Hash};
 
 use hashbrown::Equivalent;
 

@@ -48,8 +48,8 @@ impl<O> Outboxes<O> {
         if outgoing.closed {
             drop(outgoing);
             // Nobody listens any more: the operations are dropped here, and their places are free.
-            drop(batch);
             self.occupied.leave(count);
+            drop(batch);
             return false;
         }
         let was_empty = outgoing.exits.is_empty();

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
@@ -31,16 +32,20 @@ impl Waiter {
         (self.condition)()
     }
 
-    /// Tells the future why it was let go; no lock is held while its task is woken.
+    /// Tells the future why it was let go; no lock is held while its task is woken. If the executor's waker or what the
+    /// condition owns panics, those that leave at the same time are not touched.
     pub(crate) fn finish(self, cause: Cause) {
         let waker = {
             let mut state = self.ticket.0.lock();
             state.cause = Some(cause);
             state.waker.take()
         };
-        if let Some(waker) = waker {
-            waker.wake();
-        }
+        let _ = catch_unwind(AssertUnwindSafe(|| {
+            if let Some(waker) = waker {
+                waker.wake();
+            }
+        }));
+        let _ = catch_unwind(AssertUnwindSafe(|| drop(self)));
     }
 }
 

@@ -5,6 +5,7 @@
 use super::TimerId;
 use super::chunk::Entry;
 use super::ring::Place;
+use alloc::vec::Vec;
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Node {
@@ -169,7 +170,7 @@ impl<T> Nodes<T> {
     #[inline]
     pub(super) fn touch(&self, entries: &[Entry]) {
         let filed = entries.iter().map(|entry| self.arena[entry.index() as usize].filed);
-        std::hint::black_box(filed.fold(0, |all, filed| all ^ filed));
+        core::hint::black_box(filed.fold(0, |all, filed| all ^ filed));
     }
 
     /// Bytes held.

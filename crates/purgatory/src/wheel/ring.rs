@@ -6,6 +6,7 @@
 //! Per level a bitmap tells which slots hold anything. Levels exist from their first use on.
 
 use super::chunk::Queue;
+use alloc::vec::Vec;
 
 /// log2 of how many slots of a level make one of the next.
 const BITS: u32 = 8;
@@ -120,7 +121,7 @@ impl Rings {
     pub(super) fn vacate(&mut self, place: Place) -> Queue {
         let at = place.0 as usize;
         self.occupied[at / RING].clear(at % RING);
-        std::mem::replace(&mut self.slots[at].queue, Queue::EMPTY)
+        core::mem::replace(&mut self.slots[at].queue, Queue::EMPTY)
     }
 
     /// The slot that begins first; of those that begin together the longest.

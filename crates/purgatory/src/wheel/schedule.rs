@@ -10,6 +10,7 @@ use super::chunk::{Entry, Queue, Taken};
 use super::filed::Filed;
 use super::node::Nodes;
 use super::ring::Place;
+use alloc::vec::Vec;
 
 /// Below this many entries leavings are not worth a look.
 const FEW: usize = 256;

@@ -56,6 +56,7 @@ fn split(index: u32) -> (usize, usize) {
     ((index >> SEGMENT_BITS) as usize, index as usize % SEGMENT)
 }
 
+use alloc::vec::Vec;
 #[cfg(test)]
 mod tests {
     use super::*;
