@@ -1,172 +1,194 @@
-//! How fast are timers? Ours beside others, the same work in the same process, one thread.
+//! How fast are timers? Ours beside others: the same work, checked, in the same process, turn by turn.
 //!
-//! `cargo bench -p benches --bench timer` runs small, so that CI keeps it alive. For figures:
-//! `cargo bench -p benches --features peers --bench timer -- --sizes 100000,1000000 --runs 5 [--only wheel] [--work W3]`
+//! `cargo bench -p benches --bench timer` runs small, so that it stays alive. For figures, with everybody:
+//! `cargo bench -p benches --features peers --bench timer -- --sizes 100000 --append`, and for the page in `docs/`
+//! that is made of them: `cargo bench -p benches --features peers --bench timer -- --write-docs`.
 
-use benches::measure::Spread;
+use std::io;
+use std::time::Duration;
+
+use benches::figures::{Cell, Record, Store};
+use benches::machine::Session;
+use benches::measure::{Spread, wall_nanos};
+use clap::Parser;
+use contest::{Checked, Effort, Peer};
 use purgatory::{Purgatory, TimingWheel};
-use timers::{LazyHeap, SortedSet, Timers};
-use workloads::Run;
+use workloads::WORKLOADS;
 
+#[path = "timer/check.rs"]
+mod check;
+#[path = "timer/contest.rs"]
+mod contest;
+#[path = "timer/meter.rs"]
+mod meter;
+#[path = "timer/page.rs"]
+mod page;
 #[cfg(feature = "peers")]
 #[path = "timer/peers.rs"]
 mod peers;
+#[path = "timer/plain.rs"]
+mod plain;
+#[path = "timer/plots.rs"]
+mod plots;
+#[path = "timer/shared.rs"]
+mod shared;
 #[path = "timer/timers.rs"]
 mod timers;
 #[path = "timer/workloads.rs"]
 mod workloads;
 
+/// Where figures are kept between runs, in the directory of build products.
+const STORE: &str = "timer-figures.jsonl";
+
+/// Timers, measured beside each other.
+#[derive(Parser)]
 struct Options {
+    /// Numbers of timers.
+    #[arg(long, value_delimiter = ',', default_value = "1000")]
     sizes: Vec<u32>,
+    /// Runs of each workload, beside the one or two in which each call is timed.
+    #[arg(long, default_value_t = 5)]
     runs: usize,
-    only: String,
-    work: String,
+    /// Workloads by their short names, as W1,W2c; all of them if none is named.
+    #[arg(long, value_delimiter = ',')]
+    workloads: Vec<String>,
+    /// Those whose names contain one of these; all of them if none is given.
+    #[arg(long, value_delimiter = ',')]
+    peers: Vec<String>,
+    /// Seconds for everything: the slowest get fewer runs where they would not fit.
+    #[arg(long, default_value_t = 3_600)]
+    budget_secs: u64,
+    /// Keep the figures, in the place of former ones of the same workload, size and name.
+    #[arg(long)]
+    append: bool,
+    /// Make the page and the plots in `docs/` of the figures that were kept, and measure nothing.
+    #[arg(long)]
+    write_docs: bool,
+    /// Given by cargo.
+    #[arg(long, hide = true)]
+    bench: bool,
 }
 
-/// A workload by name, and what it needs of whoever does it.
-struct Workload {
-    name: &'static str,
-    of: &'static str,
-    depends_on_size: bool,
+impl Options {
+    fn wants(&self, workload: &str) -> bool {
+        self.workloads.is_empty() || self.workloads.iter().any(|code| code == workload)
+    }
+
+    fn wants_peer(&self, name: &str) -> bool {
+        self.peers.is_empty() || self.peers.iter().any(|part| name.contains(part))
+    }
 }
 
-const WORKLOADS: [Workload; 11] = [
-    Workload { name: "W1 insert", of: "insert", depends_on_size: true },
-    Workload { name: "W1 insert, cold", of: "insert", depends_on_size: true },
-    Workload { name: "W2 re-arm", of: "re-arm", depends_on_size: true },
-    Workload { name: "W2t re-arm, clock moving", of: "re-arm", depends_on_size: true },
-    Workload { name: "W2c cancel+insert", of: "pair", depends_on_size: true },
-    Workload { name: "W3 heartbeats", of: "re-arm", depends_on_size: true },
-    Workload { name: "W4 expire by ticks", of: "timer", depends_on_size: true },
-    Workload { name: "W4 expire in one jump", of: "timer", depends_on_size: true },
-    Workload { name: "W5 whole life", of: "timer", depends_on_size: true },
-    Workload { name: "W6 idle tick", of: "tick", depends_on_size: false },
-    Workload { name: "W7 all on one tick", of: "timer", depends_on_size: true },
-];
-
-fn run<T: Timers>(work: usize, count: u32) -> Run {
-    let works = [
-        workloads::insert::<T>,
-        workloads::insert_cold::<T>,
-        workloads::rearm::<T>,
-        workloads::rearm_moving::<T>,
-        workloads::replace::<T>,
-        workloads::heartbeats::<T>,
-        workloads::expire_by_ticks::<T>,
-        workloads::expire_at_once::<T>,
-        workloads::life::<T>,
-        workloads::idle_ticks::<T>,
-        workloads::one_tick::<T>,
+/// Everyone, ours first.
+fn everyone() -> Vec<Peer> {
+    let mut all = vec![
+        Peer::of::<TimingWheel<u32>>(),
+        Peer::of::<Purgatory<u32, u32>>(),
+        Peer::of::<plain::LazyHeap>(),
+        Peer::of::<plain::SortedSet>(),
     ];
-    works[work](count)
-}
-
-/// Runs one workload and prints its line; the checksum must be the one that came first.
-fn report<T: Timers>(options: &Options, work: usize, count: u32, checksum: &mut Option<u64>) {
-    if !T::NAME.contains(&options.only) {
-        return;
-    }
-    let runs: Vec<Run> = (0..options.runs).map(|_| run::<T>(work, count)).collect();
-    #[expect(clippy::cast_precision_loss, reason = "figures to read")]
-    let spread = Spread::of(runs.iter().map(|run| run.nanos as f64 / run.operations as f64).collect());
-    let sum = runs[0].checksum;
-    assert!(runs.iter().all(|run| run.checksum == sum), "{}: the same work gave different sums", T::NAME);
-    let remark = if *checksum.get_or_insert(sum) == sum { "" } else { "  DIFFERENT WORK" };
-    println!("  {:<32}{:>30}   {sum:016x}{remark}", T::NAME, spread.to_string());
-}
-
-fn everyone(options: &Options, work: usize, count: u32) {
-    let checksum = &mut None;
-    report::<TimingWheel<u32>>(options, work, count, checksum);
-    report::<Purgatory<u32, u32>>(options, work, count, checksum);
-    report::<LazyHeap>(options, work, count, checksum);
-    report::<SortedSet>(options, work, count, checksum);
     #[cfg(feature = "peers")]
-    {
-        report::<peers::TokioDelayQueue>(options, work, count, checksum);
-        report::<peers::TmWheel>(options, work, count, checksum);
-        report::<peers::TimerQueue>(options, work, count, checksum);
-        report::<peers::NexusWheel>(options, work, count, checksum);
-        report::<peers::HashWheel>(options, work, count, checksum);
-    }
+    all.extend([
+        Peer::of::<peers::TokioDelayQueue>(),
+        Peer::of::<peers::Sleeps>(),
+        Peer::of::<peers::TmWheel>(),
+        Peer::of::<peers::TimerQueue>(),
+        Peer::of::<peers::NexusWheel>(),
+        Peer::of::<peers::SlabWheel>().up_to(1_000_000),
+        Peer::of::<peers::Kestrel>().up_to(1_000_000),
+        Peer::of::<peers::HashWheel>().up_to(1_000_000),
+        Peer::of::<peers::IndexedHeap>().up_to(1_000_000),
+        Peer::of::<peers::SkipList>().up_to(1_000_000),
+    ]);
+    all.push(Peer::of::<plain::Floor>());
+    all.push(Peer::of::<plain::Nothing>());
+    all
 }
 
-fn worst<T: Timers>(options: &Options, count: u32) {
-    if T::NAME.contains(&options.only) {
-        let [insert, step] = workloads::worst_calls::<T>(count).map(|nanos| nanos / 1_000);
-        println!("  {:<32}{insert:>15} insert {step:>15} step", T::NAME);
-    }
+/// What is measured in one go: a workload at a size.
+enum Part {
+    Single(usize, u32),
+    Shared(usize, u32),
 }
 
-fn worst_calls(options: &Options, count: u32) {
-    println!("\nWorst single call from nothing, {count} timers: us");
-    worst::<TimingWheel<u32>>(options, count);
-    worst::<LazyHeap>(options, count);
-    worst::<SortedSet>(options, count);
-    #[cfg(feature = "peers")]
-    {
-        worst::<peers::TokioDelayQueue>(options, count);
-        worst::<peers::TmWheel>(options, count);
-        worst::<peers::TimerQueue>(options, count);
-        worst::<peers::NexusWheel>(options, count);
-        worst::<peers::HashWheel>(options, count);
+/// In the order of the workloads' names.
+fn parts(options: &Options) -> Vec<Part> {
+    let mut parts = Vec::new();
+    for (at, workload) in WORKLOADS.iter().enumerate().filter(|(_, work)| options.wants(work.code)) {
+        if workload.depends_on_size {
+            parts.extend(options.sizes.iter().map(|&size| Part::Single(at, size)));
+        } else {
+            parts.push(Part::Single(at, 100));
+        }
     }
+    for (at, _) in shared::WORKLOADS.iter().enumerate().filter(|(_, work)| options.wants(work.code)) {
+        parts.extend(options.sizes.iter().map(|&size| Part::Shared(at, size)));
+    }
+    parts
 }
 
-fn options() -> Options {
-    let mut options = Options { sizes: vec![1_000], runs: 5, only: String::new(), work: String::new() };
-    let mut arguments = std::env::args().skip(1);
-    while let Some(name) = arguments.next() {
-        if name == "--bench" {
+fn main() -> io::Result<()> {
+    let options = Options::parse();
+    let store = Store::named(STORE);
+    if options.write_docs {
+        return page::write(&store.read()?, &everyone(), &shared::everyone());
+    }
+    let mut session = Session::begin();
+    let wanted = everyone().into_iter().filter(|peer| options.wants_peer(peer.name));
+    let single: Vec<Checked> = wanted.map(Checked::new).collect();
+    for one in &single {
+        for fault in one.faults() {
+            println!("{}: {fault}", one.peer.name);
+        }
+    }
+    let shared: Vec<_> =
+        shared::everyone().into_iter().filter(|peer| options.wants_peer(peer.name)).collect();
+    if options.append {
+        store.append(&[Record::Session(session.clone())])?;
+    }
+    let parts = parts(&options);
+    let mut left = u32::try_from(parts.len()).expect("a few workloads at a few sizes");
+    let end = wall_nanos() + options.budget_secs * 1_000_000_000;
+    for part in parts {
+        let at_most = Duration::from_nanos(end.saturating_sub(wall_nanos())) / left;
+        let effort = Effort { runs: options.runs, at_most };
+        let cells = match part {
+            Part::Single(at, count) => contest::hold(&single, &WORKLOADS[at], at, count, effort),
+            Part::Shared(at, count) => shared::hold(&shared, at, count, effort),
+        };
+        print(&cells);
+        if options.append {
+            let kept = |cell| Record::Cell(Cell { session: session.id.clone(), ..cell });
+            store.append(&cells.into_iter().map(kept).collect::<Vec<_>>())?;
+        }
+        left -= 1;
+    }
+    session.end();
+    if options.append { store.append(&[Record::Session(session)]) } else { Ok(()) }
+}
+
+/// Title and unit of a workload.
+fn named(code: &str) -> (&'static str, &'static str) {
+    let single = WORKLOADS.iter().map(|work| (work.code, work.title, work.of));
+    let shared = shared::WORKLOADS.iter().map(|work| (work.code, work.title, work.of));
+    let found = single.chain(shared).find(|work| work.0 == code);
+    found.map(|(_, title, of)| (title, of)).expect("its name comes from the list")
+}
+
+fn print(cells: &[Cell]) {
+    let Some(first) = cells.first() else { return };
+    let (title, of) = named(&first.work);
+    println!("\n{} {title}, {} timers: ns a {of}", first.work, first.size);
+    println!("  {:<24}{:>26}{:>9}{:>12}{:>8}", "", "CPU min / median / max", "clock", "worst call", "times");
+    let delay_queue = cells.iter().find(|cell| cell.peer.contains("DelayQueue")).and_then(page::median);
+    for cell in cells {
+        let Some(median) = page::median(cell) else {
+            println!("  {:<24} -  {}", cell.peer, cell.why.as_deref().unwrap_or_default());
             continue;
-        }
-        let value = arguments.next().unwrap_or_else(|| panic!("{name} needs a value"));
-        let number = |text: &str| text.parse().unwrap_or_else(|_| panic!("{name}: {text} is no number"));
-        match name.as_str() {
-            "--sizes" => options.sizes = value.split(',').map(number).collect(),
-            "--runs" => options.runs = number(&value) as usize,
-            "--only" => options.only = value,
-            "--work" => options.work = value,
-            other => panic!("unknown option {other}"),
-        }
+        };
+        let times = delay_queue.map_or(String::new(), |other| format!("{:.1}", other / median));
+        let (cpu, wall) = (Spread::of(cell.cpu.clone()).to_string(), Spread::of(cell.wall.clone()).median);
+        let worst = cell.worst.unwrap_or_default();
+        println!("  {:<24}{cpu:>26}{wall:>9.1}{worst:>12}{times:>8}  {:016x}", cell.peer, cell.checksum);
     }
-    options
-}
-
-fn main() {
-    let options = options();
-    println!(
-        "Thread CPU time, ns an operation: min / median / max of {} runs, checksum of the work.",
-        options.runs
-    );
-    for (work, workload) in WORKLOADS.iter().enumerate() {
-        if !workload.name.contains(&options.work) {
-            continue;
-        }
-        let sizes = if workload.depends_on_size { &options.sizes[..] } else { &options.sizes[..1] };
-        for &count in sizes {
-            println!(
-                "\n{}, {count} timers: ns a{} {}",
-                workload.name,
-                if workload.of.starts_with('i') { "n" } else { "" },
-                workload.of
-            );
-            everyone(&options, work, count);
-        }
-    }
-    if options.work.is_empty() {
-        println!("\nNext deadline of 100 timers over 24 h: {:.1} ns", next_deadline());
-        for &count in &options.sizes {
-            worst_calls(&options, count);
-            if let Some(bytes) = workloads::bytes_each::<TimingWheel<u32>>(count) {
-                println!("\nBytes a timer, {count} timers, u32 value included: {bytes:.1}");
-            }
-        }
-    }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "a figure to read")]
-fn next_deadline() -> f64 {
-    let run = workloads::next_deadline::<TimingWheel<u32>>(0);
-    run.nanos as f64 / run.operations as f64
 }

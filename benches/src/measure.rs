@@ -1,4 +1,4 @@
-//! One way to time: thread CPU time, so that a busy machine disturbs caches but does not count as our work.
+//! One way to time: CPU time, so that a busy machine disturbs caches but does not count as our work, and the clock beside.
 
 use std::fmt;
 
@@ -22,6 +22,17 @@ pub fn process_cpu_nanos() -> u64 {
     nanos_of(ClockId::ProcessCPUTime)
 }
 
+/// Nanoseconds of a clock that only goes forward, since some moment in the past.
+///
+/// # Panics
+///
+/// If the clock is before its own origin.
+#[inline]
+pub fn wall_nanos() -> u64 {
+    nanos_of(ClockId::Monotonic)
+}
+
+#[inline]
 fn nanos_of(clock: ClockId) -> u64 {
     let time = clock_gettime(clock);
     let part = |value: i64| u64::try_from(value).expect("CPU time is not negative");
