@@ -3,6 +3,8 @@
 //! `cargo bench -p benches --features peers --bench timer_memory -- --sizes 100000 --append` keeps the figures for the
 //! page that `timer.rs` makes.
 
+#![allow(dead_code, reason = "memory asks less of the participants than time does")]
+
 use std::alloc::System;
 use std::io;
 

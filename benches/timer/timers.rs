@@ -16,7 +16,7 @@ pub(crate) trait Timers {
     /// Whether anything expires: a yardstick does part of the work only.
     const EXPIRES: bool = true;
     /// Bytes of what was given it to hold.
-    #[allow(dead_code, reason = "only where memory is measured, timer_memory.rs, is it asked for")]
+    #[allow(dead_code, reason = "it is asked for where memory is measured, in timer_memory.rs")]
     const PAYLOAD: usize = size_of::<u32>();
     /// How the structure knows a timer.
     type Id;
