@@ -48,7 +48,7 @@ impl Peer {
 
     /// Why it does not take part in this workload, if it does not.
     fn unfit(&self, workload: &Workload) -> Option<String> {
-        if workload.needs_expiry && !self.expires || workload.needs_next && !self.expires {
+        if (workload.needs_expiry || workload.needs_next) && !self.expires {
             return Some("a yardstick expires nothing".to_owned());
         }
         if workload.needs_next && !self.says_next {

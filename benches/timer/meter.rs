@@ -17,7 +17,7 @@ pub(crate) struct Whole;
 impl Meter for Whole {
     const CHECKS: bool = false;
 
-    #[inline(always)]
+    #[inline]
     fn call<R>(&mut self, work: impl FnOnce() -> R) -> R {
         work()
     }

@@ -43,8 +43,8 @@ pub(crate) fn write(figures: &Figures, single: &[contest::Peer], shared: &[share
 
 /// Sizes that workloads were done at, ascending.
 fn sizes(figures: &Figures) -> Vec<u32> {
-    let sized = |cell: &&Cell| WORKLOADS.iter().any(|work| work.code == cell.work && work.depends_on_size);
-    let mut sizes: Vec<u32> = figures.cells.iter().filter(sized).map(|cell| cell.size).collect();
+    let scales = |cell: &&Cell| WORKLOADS.iter().any(|work| work.code == cell.work && work.depends_on_size);
+    let mut sizes: Vec<u32> = figures.cells.iter().filter(scales).map(|cell| cell.size).collect();
     sizes.sort_unstable();
     sizes.dedup();
     sizes
@@ -105,15 +105,15 @@ fn machine(page: &mut String, figures: &Figures) {
             || figures.bytes.iter().any(|bytes| bytes.session == id)
     };
     let sessions: Vec<_> = figures.sessions.iter().filter(|session| used(&session.id)).collect();
-    let (Some(first), Some(last)) = (sessions.first(), sessions.last()) else { return };
+    let (Some(first), Some(latest)) = (sessions.first(), sessions.last()) else { return };
     let loads = sessions.iter().flat_map(|one| [Some(one.load_before), one.load_after]).flatten();
-    let (least, most) =
-        loads.fold((f64::MAX, 0.0_f64), |(least, most), load| (least.min(load), most.max(load)));
+    let (lowest, highest) =
+        loads.fold((f64::MAX, 0.0_f64), |(low, high), load| (low.min(load), high.max(load)));
     let mut revisions: Vec<&str> = sessions.iter().map(|session| session.revision.as_str()).collect();
     revisions.dedup();
     line!(
         page,
-        "Machine: {}, {} cores; {}; load average {least:.1} to {most:.1} at the beginnings and",
+        "Machine: {}, {} cores; {}; load average {lowest:.1} to {highest:.1} at the beginnings and",
         first.processor,
         first.cores,
         first.rustc
@@ -123,7 +123,7 @@ fn machine(page: &mut String, figures: &Figures) {
         "ends of {} parts; {} to {} UTC; revision {}.\n",
         sessions.len(),
         first.date,
-        last.date,
+        latest.date,
         revisions.join(", ")
     );
 }

@@ -162,30 +162,28 @@ fn by_two<S: SharedTimers>(count: u32, operation: fn(&S, &mut Option<S::Id>, u64
     });
     let half = count / 2;
     let each = (4 * u64::from(count)).clamp(8_000, 1_000_000);
-    let barrier = Barrier::new(3);
+    let barrier = Barrier::new(2);
     let cpu = process_cpu_nanos();
+    let (first, second) = ids.split_at_mut(half as usize);
+    let worker = |ids: &mut [Option<S::Id>], from: u32| {
+        let mut numbers = Numbers::new(43 + u64::from(from));
+        let own = u64::try_from(ids.len()).expect("a count");
+        timers.inside(|| {
+            barrier.wait();
+            let begun = wall_nanos();
+            for _ in 0..each {
+                let at = u32::try_from(numbers.below(own)).expect("an index");
+                let deadline = FAR + 1 + numbers.below(MINUTE);
+                operation(&timers, &mut ids[at as usize], deadline, from + at);
+            }
+            (begun, wall_nanos())
+        })
+    };
     let wall = thread::scope(|scope| {
-        let (first, second) = ids.split_at_mut(half as usize);
-        for (ids, from) in [(first, 0), (second, half)] {
-            let (timers, barrier) = (&timers, &barrier);
-            scope.spawn(move || {
-                let mut numbers = Numbers::new(43 + u64::from(from));
-                let own = u64::try_from(ids.len()).expect("a count");
-                timers.inside(|| {
-                    barrier.wait();
-                    for _ in 0..each {
-                        let at = u32::try_from(numbers.below(own)).expect("an index");
-                        let deadline = FAR + 1 + numbers.below(MINUTE);
-                        operation(timers, &mut ids[at as usize], deadline, from + at);
-                    }
-                    barrier.wait();
-                });
-            });
-        }
-        barrier.wait();
-        let begun = wall_nanos();
-        barrier.wait();
-        wall_nanos() - begun
+        let other = scope.spawn(|| worker(second, half));
+        let (begun, ended) = worker(first, 0);
+        let other = other.join().expect("the other thread does not panic");
+        ended.max(other.1) - begun.min(other.0)
     });
     let cpu = process_cpu_nanos() - cpu;
     Run { operations: 2 * each, cpu, wall, worst: None, checksum: settle(&timers, &ids) }
@@ -218,7 +216,7 @@ fn pause<S: SharedTimers>(count: u32) -> Run {
     let timers = S::new(count + 1);
     let ids: Vec<_> = timers.inside(|| (0..count).map(|value| timers.insert(deadline, value)).collect());
     let barrier = Barrier::new(2);
-    let over = AtomicBool::new(false);
+    let (under_way, over) = (AtomicBool::new(false), AtomicBool::new(false));
     let mut due = Vec::new();
     timers.wait_until(deadline - 2);
     let cpu = process_cpu_nanos();
@@ -226,10 +224,18 @@ fn pause<S: SharedTimers>(count: u32) -> Run {
         let inserter = scope.spawn(|| {
             timers.inside(|| {
                 barrier.wait();
-                insert_until(&over, &timers, count, deadline + MINUTE)
+                let mut worst = insert_and_cancel(&timers, count, deadline + MINUTE);
+                under_way.store(true, Ordering::Relaxed);
+                while !over.load(Ordering::Relaxed) {
+                    worst = worst.max(insert_and_cancel(&timers, count, deadline + MINUTE));
+                }
+                worst
             })
         });
         barrier.wait();
+        while !under_way.load(Ordering::Relaxed) {
+            thread::yield_now();
+        }
         let begun = wall_nanos();
         timers.expire(deadline, &mut due);
         let wall = wall_nanos() - begun;
@@ -243,17 +249,13 @@ fn pause<S: SharedTimers>(count: u32) -> Run {
     Run { operations: count.into(), cpu, wall, worst: Some(worst), checksum }
 }
 
-/// The longest call of them all.
-fn insert_until<S: SharedTimers>(over: &AtomicBool, timers: &S, value: u32, deadline: u64) -> u64 {
-    let mut worst = 0;
-    while !over.load(Ordering::Relaxed) {
-        let begun = wall_nanos();
-        let id = timers.insert(deadline, value);
-        let inserted = wall_nanos();
-        timers.remove(id);
-        worst = worst.max(inserted - begun).max(wall_nanos() - inserted);
-    }
-    worst
+/// The longer of the two calls.
+fn insert_and_cancel<S: SharedTimers>(timers: &S, value: u32, deadline: u64) -> u64 {
+    let begun = wall_nanos();
+    let id = timers.insert(deadline, value);
+    let inserted = wall_nanos();
+    timers.remove(id);
+    (inserted - begun).max(wall_nanos() - inserted)
 }
 
 /// A shared structure in the hands of one thread, to be checked as the others are.

@@ -58,8 +58,7 @@ pub(crate) struct TokioDelayQueue {
 impl Timers for TokioDelayQueue {
     const NAME: &'static str = "tokio-util DelayQueue";
     const CRATE: &'static str = "tokio-util";
-    const ABOUT: &'static str = "polled after each move of a paused clock; it rounds up, so it is asked for a tick \
-         earlier and fires when the others do";
+    const ABOUT: &'static str = "polled after each move of a paused clock, on which it was made";
     type Id = Key;
 
     fn new(_count: u32) -> Self {
@@ -68,7 +67,7 @@ impl Timers for TokioDelayQueue {
     }
 
     fn insert(&mut self, deadline: u64, value: u32) -> Key {
-        self.queue.insert_at(value, self.clock.at(deadline - 1))
+        self.queue.insert_at(value, self.clock.at(deadline))
     }
 
     fn remove(&mut self, id: Key) {
@@ -76,7 +75,7 @@ impl Timers for TokioDelayQueue {
     }
 
     fn rearm(&mut self, id: &mut Key, deadline: u64, _value: u32) {
-        self.queue.reset_at(id, self.clock.at(deadline - 1));
+        self.queue.reset_at(id, self.clock.at(deadline));
     }
 
     fn expire(&mut self, now: u64, due: &mut Vec<u32>) {
