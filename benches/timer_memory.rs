@@ -62,21 +62,30 @@ type Measure = fn(u32) -> Bytes;
 
 /// Those who are asked to hold so many.
 fn everyone(size: u32) -> Vec<Measure> {
-    let mut all: Vec<Measure> = vec![
+    let ours: [Measure; 4] = [
         bytes::<TimingWheel<u32>>,
         bytes::<Purgatory<u32, u32>>,
         bytes::<plain::LazyHeap>,
         bytes::<plain::SortedSet>,
     ];
-    #[cfg(feature = "peers")]
-    {
-        let fast: [Measure; 5] = [
-            bytes::<peers::TokioDelayQueue>,
-            bytes::<peers::Sleeps>,
-            bytes::<peers::TmWheel>,
-            bytes::<peers::TimerQueue>,
-            bytes::<peers::NexusWheel>,
-        ];
+    ours.into_iter().chain(others(size)).collect()
+}
+
+#[cfg(not(feature = "peers"))]
+fn others(_size: u32) -> Vec<Measure> {
+    Vec::new()
+}
+
+#[cfg(feature = "peers")]
+fn others(size: u32) -> Vec<Measure> {
+    let mut all: Vec<Measure> = vec![
+        bytes::<peers::TokioDelayQueue>,
+        bytes::<peers::Sleeps>,
+        bytes::<peers::TmWheel>,
+        bytes::<peers::TimerQueue>,
+        bytes::<peers::NexusWheel>,
+    ];
+    if size <= 1_000_000 {
         let slow: [Measure; 5] = [
             bytes::<peers::SlabWheel>,
             bytes::<peers::Kestrel>,
@@ -84,12 +93,8 @@ fn everyone(size: u32) -> Vec<Measure> {
             bytes::<peers::IndexedHeap>,
             bytes::<peers::SkipList>,
         ];
-        all.extend(fast);
-        if size <= 1_000_000 {
-            all.extend(slow);
-        }
+        all.extend(slow);
     }
-    all.retain(|_| size > 0);
     all
 }
 

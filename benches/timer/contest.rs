@@ -41,6 +41,7 @@ impl Peer {
         }
     }
 
+    #[cfg(feature = "peers")]
     pub(crate) fn up_to(mut self, largest: u32) -> Self {
         self.largest = largest;
         self

@@ -78,13 +78,12 @@ impl Peer {
 
 /// Everyone, ours first.
 pub(crate) fn everyone() -> Vec<Peer> {
-    let mut all =
-        vec![Peer::of::<Parked>(), Peer::of::<Locked<TimingWheel<u32>>>(), Peer::of::<Locked<LazyHeap>>()];
+    let ours = [Peer::of::<Parked>(), Peer::of::<Locked<TimingWheel<u32>>>(), Peer::of::<Locked<LazyHeap>>()];
     #[cfg(feature = "peers")]
-    all.extend([Peer::of::<peers::SharedSkipList>(), Peer::of::<peers::SharedSleeps>()]);
-    // What is behind the feature would warn without it.
-    all.shrink_to_fit();
-    all
+    let others = [Peer::of::<peers::SharedSkipList>(), Peer::of::<peers::SharedSleeps>()];
+    #[cfg(not(feature = "peers"))]
+    let others = [];
+    ours.into_iter().chain(others).collect()
 }
 
 /// One workload at one size, done by all, turn by turn.
