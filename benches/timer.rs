@@ -150,7 +150,8 @@ fn main() -> io::Result<()> {
     let mut left = u32::try_from(parts.len()).expect("a few workloads at a few sizes");
     let end = wall_nanos() + options.budget_secs * 1_000_000_000;
     for part in parts {
-        let at_most = Duration::from_nanos(end.saturating_sub(wall_nanos())) / left;
+        // Twice an equal share: what the cheap ones leave, the dear ones may use.
+        let at_most = Duration::from_nanos(end.saturating_sub(wall_nanos())) * 2 / (left + 1);
         let effort = Effort { runs: options.runs, at_most };
         let cells = match part {
             Part::Single(at, count) => contest::hold(&single, &WORKLOADS[at], at, count, effort),

@@ -130,17 +130,24 @@ fn curves(
         let ours = matches!(colour(name), OURS | OURS_TOO);
         let stroke = if ours { colour(name) } else { LINES[at % LINES.len()] };
         let places: Vec<_> = points.iter().map(|point| (x.at(point.0), y.at(point.1))).collect();
-        let Some(&(end, level)) = places.last() else { continue };
+        let Some(&(_, level)) = places.last() else { continue };
         sheet.curve(&places, stroke, if ours { 2.5 } else { 1.2 });
-        labels.push((level, end, *name, stroke));
+        labels.push((level, *name, stroke));
     }
-    // Names stand at the ends of their lines, moved down where they would lie on each other.
+    // Names stand at the ends of their lines, moved apart where they would lie on each other.
     labels.sort_by(|one, other| one.0.total_cmp(&other.0));
-    let mut free = top;
-    for (level, _, name, stroke) in labels {
-        let level = level.max(free);
+    let mut free = top + 14.0;
+    for label in &mut labels {
+        label.0 = label.0.max(free);
+        free = label.0 + 12.0;
+    }
+    let mut free = top + height;
+    for label in labels.iter_mut().rev() {
+        label.0 = label.0.min(free);
+        free = label.0 - 12.0;
+    }
+    for (level, name, stroke) in labels {
         sheet.text((left + width - NAMES + 8.0, level + 4.0), Anchor::Start, stroke, name);
-        free = level + 12.0;
     }
 }
 

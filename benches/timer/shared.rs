@@ -217,7 +217,7 @@ fn pause<S: SharedTimers>(count: u32) -> Run {
     let barrier = Barrier::new(2);
     let (under_way, over) = (AtomicBool::new(false), AtomicBool::new(false));
     let mut due = Vec::new();
-    timers.wait_until(deadline - 2);
+    assert!(timers.wait_until(deadline - 2), "{}: it takes too long to fill", S::NAME);
     let cpu = process_cpu_nanos();
     let (wall, worst) = thread::scope(|scope| {
         let inserter = scope.spawn(|| {
@@ -235,6 +235,7 @@ fn pause<S: SharedTimers>(count: u32) -> Run {
         while !under_way.load(Ordering::Relaxed) {
             thread::yield_now();
         }
+        timers.wait_until(deadline);
         let begun = wall_nanos();
         timers.expire(deadline, &mut due);
         let wall = wall_nanos() - begun;

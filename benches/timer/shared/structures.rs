@@ -29,8 +29,10 @@ pub(crate) trait SharedTimers: Sync + Sized {
     fn inside<R>(&self, work: impl FnOnce() -> R) -> R {
         work()
     }
-    /// Returns at that time, where the clock goes by itself.
-    fn wait_until(&self, _now: u64) {}
+    /// Returns at that time, where the clock goes by itself; `false` if it has passed.
+    fn wait_until(&self, _now: u64) -> bool {
+        true
+    }
     /// The deadline of a timer that waits, where the clock goes by itself.
     fn deadline(&self, _id: &Self::Id) -> u64 {
         unreachable!("asked of nobody whose clock is moved")
