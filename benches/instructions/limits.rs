@@ -6,7 +6,7 @@ use gungraun::{Callgrind, EventKind, LibraryBenchmarkConfig};
 pub const CALLS: usize = 1_000;
 
 const RECORDED: &str = include_str!("recorded.txt");
-const TOLERATED_PERCENT: u64 = 50;
+const TOLERATED_PERCENT: u64 = 5;
 
 /// Lets the benchmark of this name fail above its limit. While counts are being recorded nothing fails.
 pub fn limited(name: &str) -> LibraryBenchmarkConfig {

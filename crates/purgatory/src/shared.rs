@@ -296,6 +296,24 @@ where
     /// The condition is examined as an operation is. The future may be polled by any executor, and moved between
     /// them; dropping it cancels the wait. Its exit is its result, and goes to no channel.
     ///
+    /// ```
+    /// # use std::sync::{Arc, atomic::{AtomicBool, Ordering::SeqCst}};
+    /// # use std::{future::Future, pin::pin, task::{Context, Poll, Waker}};
+    /// # use purgatory::{Cause, DelayedOperation, Driver, Options, SharedPurgatory, SimulatedClock, Timestamp};
+    /// # struct Unused;
+    /// # impl DelayedOperation for Unused { fn is_ready(&mut self) -> bool { false } }
+    /// # let driver = Driver::manual(SimulatedClock::new(Timestamp::ZERO));
+    /// # let (purgatory, _exits) = SharedPurgatory::<_, Unused>::with_channel(&driver, &Options::default());
+    /// let is_open = Arc::new(AtomicBool::new(false));
+    /// let seen = is_open.clone();
+    /// let mut wait = pin!(purgatory.wait(["gate"], Timestamp::MAX, move || seen.load(SeqCst)).expect("not full"));
+    /// # let mut context = Context::from_waker(Waker::noop()); // or: wait.await
+    /// assert_eq!(wait.as_mut().poll(&mut context), Poll::Pending);
+    /// is_open.store(true, SeqCst);
+    /// purgatory.complete("gate");
+    /// assert_eq!(wait.as_mut().poll(&mut context), Poll::Ready(Cause::Satisfied));
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`Refused`] if too many wait or the purgatory was shut down.
