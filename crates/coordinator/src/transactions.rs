@@ -32,6 +32,7 @@
 //! ```
 
 mod config;
+mod markers;
 mod messages;
 mod state;
 mod steps;
@@ -45,11 +46,11 @@ pub use config::TransactionConfig;
 pub use messages::{
     AddOffsetsToTxn, AddPartitionsToTxn, EndTxn, InitProducerId, ProducerEpoch, TransactionError,
     TransactionEvent, TransactionInput, TransactionOutput, TransactionPhase, TransactionRecord,
-    TransactionRequest, TransactionResponse, TransactionState, TransactionalId,
+    TransactionRequest, TransactionResponse, TransactionState, TransactionalId, WriteTxnMarkers,
 };
 
 use crate::hasher::Hasher;
-use crate::ids::OffsetsPartition;
+use crate::ids::{OffsetsPartition, ProducerId};
 use crate::messages::{StoreId, Token};
 
 /// A transaction coordinator. See the [module](self).
@@ -59,6 +60,8 @@ pub struct TransactionCoordinator {
     serving: Serving,
     now: Timestamp,
     transactions: HashMap<TransactionalId, Transaction, Hasher>,
+    /// Whose producer is who: as far as is stored.
+    by_producer: HashMap<ProducerId, TransactionalId, Hasher>,
     purgatory: Purgatory<StoreId, Delayed, Hasher>,
     outputs: VecDeque<TransactionOutput>,
     next_store: u64,
@@ -92,7 +95,7 @@ struct Transaction {
 
 #[derive(Debug)]
 struct Ending {
-    token: Token,
+    waiting: Waiting,
     deadline: OperationId,
 }
 
@@ -126,6 +129,8 @@ enum Waiting {
     Begin(Token),
     Add(Token),
     End(Token),
+    /// A marker from outside aborted it.
+    Marker(Token),
 }
 
 impl TransactionCoordinator {
@@ -137,6 +142,7 @@ impl TransactionCoordinator {
             serving: Serving::Loading,
             now: start,
             transactions: HashMap::with_hasher(hasher),
+            by_producer: HashMap::with_hasher(hasher),
             purgatory: Purgatory::with_hasher(start, hasher),
             outputs: VecDeque::new(),
             next_store: 0,

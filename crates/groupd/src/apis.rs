@@ -14,6 +14,7 @@ mod metadata;
 mod produce;
 mod topics;
 mod transactions;
+mod write_txn_markers;
 
 use coordinator::ids::GroupId;
 use coordinator::messages::{GroupError, JoinGroup, Request, Response};
@@ -127,6 +128,10 @@ async fn begin_own(
         Api::CreateTopics => topics::create(node, head, body, &mut out).await,
         Api::DeleteTopics => topics::delete(node, head, body, &mut out).await,
         Api::CreatePartitions => topics::create_partitions(node, head, body, &mut out).await,
+        Api::WriteTxnMarkers => {
+            write_txn_markers::answer(node, client, head, body, &mut out).await?;
+            Ok(())
+        }
         Api::Produce => {
             let produce::Answer::Written = produce::answer(head, body, &mut out).map_err(unreadable(head))?
             else {
@@ -179,6 +184,7 @@ fn group_api(api: Api) -> Option<GroupApi> {
         | Api::AddPartitionsToTxn
         | Api::AddOffsetsToTxn
         | Api::EndTxn
+        | Api::WriteTxnMarkers
         | Api::DescribeConfigs
         | Api::CreatePartitions
         | Api::DescribeCluster => None,

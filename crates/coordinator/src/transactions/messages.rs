@@ -73,6 +73,7 @@ pub enum TransactionRequest {
     /// Whether a commit of offsets belongs to an open transaction; answered within the turn.
     VerifyOffsets(AddOffsetsToTxn),
     EndTxn(EndTxn),
+    WriteTxnMarkers(WriteTxnMarkers),
 }
 
 /// Become the producer of a transactional id, and fence the one before.
@@ -114,6 +115,15 @@ pub struct EndTxn {
     /// Whose transaction.
     pub transactional_id: TransactionalId,
     /// Who asks.
+    pub producer: ProducerEpoch,
+    /// How.
+    pub outcome: TransactionOutcome,
+}
+
+/// Somebody else, such as an operator, ends the transaction of a producer. Committing is not theirs to decide.
+#[derive(Clone, Copy, Debug)]
+pub struct WriteTxnMarkers {
+    /// Whose, in its present epoch.
     pub producer: ProducerEpoch,
     /// How.
     pub outcome: TransactionOutcome,
@@ -175,6 +185,8 @@ pub enum TransactionResponse {
     AddOffsetsToTxn(Result<(), TransactionError>),
     VerifyOffsets(Result<(), TransactionError>),
     EndTxn(Result<(), TransactionError>),
+    /// `None`: no transactional id here has that producer.
+    WriteTxnMarkers(Option<Result<(), TransactionError>>),
 }
 
 /// Why a request was refused. Named as Kafka names them.

@@ -8,7 +8,7 @@ use super::messages::{
     TransactionState, TransactionalId,
 };
 use super::state::Next;
-use super::{Delayed, Ending, Serving, Transaction, TransactionCoordinator, Waiting, Write};
+use super::{Delayed, Serving, Transaction, TransactionCoordinator, Waiting, Write};
 use crate::ids::{GroupId, OffsetsPartition};
 use crate::messages::{StoreError, StoreId, Token};
 
@@ -25,6 +25,7 @@ impl TransactionCoordinator {
                 self.respond(token, TransactionResponse::VerifyOffsets(answer));
             }
             TransactionRequest::EndTxn(request) => self.end(token, &request),
+            TransactionRequest::WriteTxnMarkers(request) => self.outside_marker(token, request),
         }
     }
 
@@ -112,7 +113,7 @@ impl TransactionCoordinator {
     }
 
     /// Asks for a write of what the transaction is to be next.
-    fn write(&mut self, mut next: TransactionState, waiting: Option<Waiting>) {
+    pub(super) fn write(&mut self, mut next: TransactionState, waiting: Option<Waiting>) {
         next.updated_ms = self.unix_ms();
         let id = StoreId(self.next_store);
         self.next_store += 1;
@@ -145,6 +146,8 @@ impl TransactionCoordinator {
         match outcome {
             Ok(()) => {
                 let before = std::mem::replace(&mut transaction.state, write.next);
+                self.by_producer.remove(&before.producer.producer);
+                self.by_producer.insert(transaction.state.producer.producer, name.clone());
                 self.tell(&name, &before);
                 self.applied(&name, write.waiting);
             }
@@ -205,64 +208,14 @@ impl TransactionCoordinator {
             (Some(Waiting::Add(token)), _) => {
                 self.respond(token, TransactionResponse::AddOffsetsToTxn(Ok(())));
             }
-            (Some(Waiting::End(token)), _) => self.wait_for_markers(name, token),
+            (Some(waiting @ (Waiting::End(_) | Waiting::Marker(_))), _) => {
+                self.wait_for_markers(name, waiting);
+            }
             // Its offsets can be read, and the next one may begin.
             (None, TransactionPhase::Complete(_)) => self.answer_ending(name),
             (None, _) => {}
         }
         self.mark_all(name);
-    }
-
-    /// Asks for the markers of a transaction whose end is decided.
-    fn mark_all(&mut self, name: &TransactionalId) {
-        let Some(transaction) = self.transactions.get_mut(name) else { return };
-        if !matches!(transaction.state.phase, TransactionPhase::Prepare(_)) {
-            return;
-        }
-        let partitions = transaction.state.partitions.clone();
-        transaction.unmarked = partitions.iter().copied().collect();
-        for partition in partitions {
-            self.mark(name, partition);
-        }
-        self.go_on(name);
-    }
-
-    /// Asks for one marker, if it is still missing.
-    pub(super) fn mark(&mut self, name: &TransactionalId, partition: OffsetsPartition) {
-        let Some(transaction) = self.transactions.get(name) else { return };
-        let TransactionPhase::Prepare(outcome) = transaction.state.phase else { return };
-        if transaction.unmarked.contains(&partition) {
-            self.outputs.push_back(TransactionOutput::WriteMarker {
-                transactional_id: name.clone(),
-                producer: transaction.state.producer,
-                partition,
-                outcome,
-            });
-        }
-    }
-
-    pub(super) fn marked(&mut self, name: &TransactionalId, partition: OffsetsPartition, written: bool) {
-        let Some(transaction) = self.transactions.get_mut(name) else { return };
-        if !transaction.unmarked.contains(&partition) {
-            return;
-        }
-        if written {
-            transaction.unmarked.remove(&partition);
-            self.go_on(name);
-        } else {
-            let deadline = self.after_ms(self.config.retry_ms);
-            self.purgatory.watch(Delayed::MarkAgain(name.clone(), partition), [], deadline);
-        }
-    }
-
-    /// Completes the transaction if its end is decided and all its markers are written.
-    pub(super) fn go_on(&mut self, name: &TransactionalId) {
-        let Some(transaction) = self.transactions.get(name) else { return };
-        let TransactionPhase::Prepare(outcome) = transaction.state.phase else { return };
-        if transaction.unmarked.is_empty() && transaction.writing.is_none() {
-            let next = transaction.state.completed(outcome);
-            self.write(next, None);
-        }
     }
 
     fn write_failed(&mut self, name: &TransactionalId) {
@@ -279,22 +232,6 @@ impl TransactionCoordinator {
         } else {
             self.set_timer(name);
         }
-    }
-
-    fn wait_for_markers(&mut self, name: &TransactionalId, token: Token) {
-        let deadline = self.after_ms(self.config.store_timeout_ms);
-        let deadline = self.purgatory.watch(Delayed::Ending(name.clone()), [], deadline);
-        if let Some(transaction) = self.transactions.get_mut(name) {
-            transaction.ending = Some(Ending { token, deadline });
-        }
-    }
-
-    /// Tells whoever ended the transaction that it has ended: the decision is stored, and the markers are written or
-    /// will be.
-    pub(super) fn answer_ending(&mut self, name: &TransactionalId) {
-        let Some(ending) = self.transactions.get_mut(name).and_then(|t| t.ending.take()) else { return };
-        drop(self.purgatory.cancel(ending.deadline));
-        self.respond(ending.token, TransactionResponse::EndTxn(Ok(())));
     }
 
     /// Arms the one timer of an id: the transaction's timeout while one is open, else the id's expiration.
@@ -335,6 +272,7 @@ impl TransactionCoordinator {
                 self.write(next, None);
             }
             TransactionPhase::Empty | TransactionPhase::Complete(_) => {
+                self.by_producer.remove(&transaction.state.producer.producer);
                 self.transactions.remove(name);
                 let id = StoreId(self.next_store);
                 self.next_store += 1;
@@ -366,6 +304,8 @@ impl TransactionCoordinator {
         }
         self.serving = Serving::Yes;
         self.open = self.transactions.values().filter(|t| t.state.phase.is_open()).count();
+        let known = self.transactions.iter().map(|(name, t)| (t.state.producer.producer, name.clone()));
+        self.by_producer.extend(known);
         for name in self.names() {
             self.set_timer(&name);
             self.mark_all(&name);
@@ -375,6 +315,7 @@ impl TransactionCoordinator {
     pub(super) fn unload(&mut self) {
         self.serving = Serving::Unloaded;
         self.open = 0;
+        self.by_producer.clear();
         for name in self.names() {
             let Some(transaction) = self.transactions.remove(&name) else { continue };
             let writing = transaction.writing.and_then(|operation| self.purgatory.cancel(operation));
@@ -385,8 +326,7 @@ impl TransactionCoordinator {
             }
             if let Some(ending) = transaction.ending {
                 drop(self.purgatory.cancel(ending.deadline));
-                let error = TransactionError::NotCoordinator;
-                self.respond(ending.token, TransactionResponse::EndTxn(Err(error)));
+                self.refuse(ending.waiting, TransactionError::NotCoordinator);
             }
             if let Some(timer) = transaction.timer {
                 drop(self.purgatory.cancel(timer));
@@ -418,7 +358,7 @@ impl TransactionCoordinator {
         }
     }
 
-    fn check_serving(&self) -> Answer {
+    pub(super) fn check_serving(&self) -> Answer {
         match self.serving {
             Serving::Loading => Err(TransactionError::CoordinatorLoadInProgress),
             Serving::Unloaded => Err(TransactionError::NotCoordinator),
@@ -434,10 +374,13 @@ impl TransactionCoordinator {
             }
             Waiting::Add(token) => self.respond(token, TransactionResponse::AddOffsetsToTxn(Err(error))),
             Waiting::End(token) => self.respond(token, TransactionResponse::EndTxn(Err(error))),
+            Waiting::Marker(token) => {
+                self.respond(token, TransactionResponse::WriteTxnMarkers(Some(Err(error))));
+            }
         }
     }
 
-    fn respond(&mut self, token: Token, response: TransactionResponse) {
+    pub(super) fn respond(&mut self, token: Token, response: TransactionResponse) {
         self.outputs.push_back(TransactionOutput::Respond(token, response));
     }
 
@@ -445,7 +388,7 @@ impl TransactionCoordinator {
         self.config.partitioner.partition(group)
     }
 
-    fn after_ms(&self, ms: u32) -> Timestamp {
+    pub(super) fn after_ms(&self, ms: u32) -> Timestamp {
         self.now.saturating_add(u64::from(ms))
     }
 

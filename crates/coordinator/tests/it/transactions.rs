@@ -8,8 +8,8 @@ use coordinator::messages::GroupError;
 use coordinator::messages::TransactionOutcome::{Abort, Commit};
 use coordinator::transactions::{
     InitProducerId, ProducerEpoch, TransactionConfig, TransactionCoordinator, TransactionError,
-    TransactionInput, TransactionPhase, TransactionRecord, TransactionRequest, TransactionState,
-    TransactionalId,
+    TransactionInput, TransactionPhase, TransactionRecord, TransactionRequest, TransactionResponse,
+    TransactionState, TransactionalId, WriteTxnMarkers,
 };
 
 use self::host::{Host, START_MS, TIMEOUT_MS, Then, id, new_transactions, offsets_of};
@@ -333,4 +333,37 @@ fn who_waits_when_the_coordinator_moves_is_told() {
     assert_eq!(host.outcome(end), Some(Err(TransactionError::NotCoordinator)));
     assert_eq!(host.outcome(other), Some(Err(TransactionError::NotCoordinator)));
     assert_eq!(host.transactions.next_deadline(), None, "nothing waits any more");
+}
+
+#[test]
+fn a_marker_from_outside_ends_the_whole_transaction_or_nothing() {
+    let mut host = Host::new();
+    let producer = host.init(None).expect("new");
+    let marker =
+        |producer, outcome| TransactionRequest::WriteTxnMarkers(WriteTxnMarkers { producer, outcome });
+    let stranger = ProducerEpoch { producer: ProducerId(5), epoch: 0 };
+    let token = host.ask(marker(stranger, Abort));
+    assert_eq!(host.answers[&token], TransactionResponse::WriteTxnMarkers(None), "nobody here");
+    let token = host.ask(marker(producer, Abort));
+    assert_eq!(host.outcome(token), Some(Ok(())), "none is open");
+    assert_eq!(host.add(producer, "g"), Ok(()));
+    assert_eq!(host.commit(producer, "g", 7), None);
+    let token = host.ask(marker(producer, Commit));
+    assert_eq!(host.outcome(token), Some(Err(TransactionError::InvalidTxnState)));
+    let token = host.ask(marker(ProducerEpoch { epoch: 7, ..producer }, Abort));
+    assert_eq!(host.outcome(token), Some(Err(TransactionError::ProducerFenced)));
+    host.markers = Then::Wait;
+    let token = host.ask(marker(producer, Abort));
+    assert_eq!(host.outcome(token), None, "decided, but not to be read yet");
+    for (id, producer, partition, outcome) in std::mem::take(&mut host.waiting_markers) {
+        host.mark(id, producer, partition, outcome);
+    }
+    assert_eq!(host.outcome(token), Some(Ok(())));
+    assert_eq!(host.fetch("g"), Ok(-1));
+    assert_eq!(host.end_now(producer, Commit), Err(TransactionError::ProducerFenced));
+    // After a restart its producer is still known.
+    host.restart();
+    let raised = ProducerEpoch { epoch: producer.epoch + 1, ..producer };
+    let token = host.ask(marker(raised, Abort));
+    assert_eq!(host.outcome(token), Some(Ok(())), "it has ended so");
 }

@@ -26,8 +26,8 @@ macro_rules! served {
 served! {
     Produce, Fetch, ListOffsets, Metadata, OffsetCommit, OffsetFetch, FindCoordinator, JoinGroup, Heartbeat,
     LeaveGroup, SyncGroup, DescribeGroups, ListGroups, ApiVersions, CreateTopics, DeleteTopics, InitProducerId,
-    AddPartitionsToTxn, AddOffsetsToTxn, EndTxn, TxnOffsetCommit, DescribeConfigs, CreatePartitions, DeleteGroups,
-    OffsetDelete, DescribeCluster,
+    AddPartitionsToTxn, AddOffsetsToTxn, EndTxn, WriteTxnMarkers, TxnOffsetCommit, DescribeConfigs, CreatePartitions,
+    DeleteGroups, OffsetDelete, DescribeCluster,
 }
 
 impl Api {

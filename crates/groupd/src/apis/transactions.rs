@@ -99,6 +99,7 @@ fn transactional_id(question: &TransactionRequest) -> &TransactionalId {
             &request.transactional_id
         }
         TransactionRequest::EndTxn(request) => &request.transactional_id,
+        TransactionRequest::WriteTxnMarkers(_) => unreachable!("every shard is asked about a marker"),
     }
 }
 

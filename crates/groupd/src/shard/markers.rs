@@ -10,6 +10,7 @@ use coordinator::ids::OffsetsPartition;
 use coordinator::messages::{Input, Record, StoreError, StoreId, TransactionOutcome};
 use coordinator::transactions::{ProducerEpoch, TransactionalId};
 use hashbrown::HashMap;
+use tokio::sync::oneshot;
 
 use super::inbox::{Inbox, Message};
 use super::owned::OwnedPartitions;
@@ -18,17 +19,28 @@ use crate::store::{Batch, StoreHandle};
 /// A marker that a transaction coordinator wants written.
 #[derive(Debug)]
 pub(crate) struct Mark {
-    pub(crate) transactional_id: TransactionalId,
     pub(crate) producer: ProducerEpoch,
     pub(crate) partition: OffsetsPartition,
     pub(crate) outcome: TransactionOutcome,
-    /// The shard that asks.
-    pub(crate) reply: Inbox,
+    pub(crate) reply: MarkReply,
+}
+
+/// Who asks for a marker.
+#[derive(Debug)]
+pub(crate) enum MarkReply {
+    /// The transaction coordinator of a shard.
+    Shard(TransactionalId, Inbox),
+    /// A client, by WriteTxnMarkers. It waits for one at a time.
+    Client(oneshot::Sender<Result<(), StoreError>>),
 }
 
 impl Mark {
     fn answer(self, outcome: Result<(), StoreError>) {
-        self.reply.send(Message::Marked(self.transactional_id, self.partition, outcome));
+        match self.reply {
+            MarkReply::Shard(id, inbox) => inbox.send(Message::Marked(id, self.partition, outcome)),
+            // Refused by a client that is gone.
+            MarkReply::Client(client) => drop(client.send(outcome)),
+        }
     }
 }
 

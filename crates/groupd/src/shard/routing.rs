@@ -3,10 +3,12 @@
 
 use coordinator::Partitioner;
 use coordinator::ids::{GroupId, OffsetsPartition};
-use coordinator::messages::{Response, TxnOffsetCommit};
-use coordinator::transactions::{AddOffsetsToTxn, TransactionalId};
+use coordinator::messages::{Response, StoreError, TxnOffsetCommit};
+use coordinator::transactions::{AddOffsetsToTxn, TransactionalId, WriteTxnMarkers};
+use tokio::sync::oneshot;
 
 use super::inbox::{Answer, Inbox, Message};
+use super::markers::{Mark, MarkReply};
 
 /// All shards.
 #[derive(Clone, Debug)]
@@ -49,6 +51,29 @@ impl Shards {
     /// Where whatever has this name is kept.
     pub(super) fn partition_of(&self, name: &str) -> OffsetsPartition {
         self.partitioner.partition_of(name)
+    }
+
+    /// How names are spread.
+    pub(crate) fn partitioner(&self) -> &Partitioner {
+        &self.partitioner
+    }
+
+    /// Writes a marker of somebody else's into one partition.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`], if it could not be.
+    pub(crate) async fn mark(
+        &self,
+        marker: WriteTxnMarkers,
+        partition: OffsetsPartition,
+    ) -> Result<(), StoreError> {
+        let (reply, outcome) = oneshot::channel();
+        let WriteTxnMarkers { producer, outcome: ended } = marker;
+        let reply = MarkReply::Client(reply);
+        let mark = Mark { producer, partition, outcome: ended, reply };
+        self.of_partition(partition).send(Message::Mark(mark));
+        outcome.await.unwrap_or(Err(StoreError::NotCoordinator))
     }
 
     /// Commits offsets within a transaction: the coordinator of the transaction is asked, then that of the group.

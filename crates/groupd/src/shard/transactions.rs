@@ -15,7 +15,7 @@ use purgatory::Timestamp;
 use tokio::sync::oneshot;
 
 use super::inbox::{Inbox, Message};
-use super::markers::Mark;
+use super::markers::{Mark, MarkReply};
 use super::owned::OwnedPartitions;
 use super::routing::Shards;
 use crate::events_log::record_transaction;
@@ -134,8 +134,8 @@ impl Transactions {
                 }
                 TransactionOutput::Store(id, record) => self.write(now, id, &record, owned),
                 TransactionOutput::WriteMarker { transactional_id, producer, partition, outcome } => {
-                    let reply = self.own.clone();
-                    let mark = Mark { transactional_id, producer, partition, outcome, reply };
+                    let reply = MarkReply::Shard(transactional_id, self.own.clone());
+                    let mark = Mark { producer, partition, outcome, reply };
                     self.shards.of_partition(partition).send(Message::Mark(mark));
                 }
                 TransactionOutput::Event(event) => record_transaction(&event),

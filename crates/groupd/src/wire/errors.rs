@@ -95,7 +95,8 @@ pub(crate) fn transaction_error(error: TransactionError) -> i16 {
     }
 }
 
-fn store_error(error: StoreError) -> i16 {
+/// The code of a failed write.
+pub(crate) fn store_error(error: StoreError) -> i16 {
     match error {
         StoreError::UnknownServerError => -1,
         StoreError::CorruptMessage => 2,

@@ -11,6 +11,8 @@ pub(crate) const PROTOCOLS: usize = 1_000;
 pub(crate) const MEMBERS: usize = 1_000_000;
 /// Groups, or keys of coordinators. Each is a question of its own.
 pub(crate) const GROUPS: usize = 100_000;
+/// Markers of transactions. Each is a question to every shard.
+pub(crate) const MARKERS: usize = 1_000;
 /// Partitions of all topics of a request together.
 pub(crate) const PARTITIONS: usize = 1_000_000;
 

@@ -210,6 +210,7 @@ impl Host {
             | TransactionResponse::VerifyOffsets(answer)
             | TransactionResponse::EndTxn(answer) => Some(*answer),
             TransactionResponse::InitProducerId(answer) => Some(answer.map(drop)),
+            TransactionResponse::WriteTxnMarkers(answer) => *answer,
         }
     }
 

@@ -1,6 +1,7 @@
 //! Transactions that commit offsets, byte by byte: from InitProducerId to what readers see.
 
 mod ends;
+mod markers;
 mod refusals;
 mod restarts;
 

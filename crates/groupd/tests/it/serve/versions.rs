@@ -7,7 +7,7 @@ use kafka_wire::{
     FindCoordinatorRequest, HeartbeatRequest, InitProducerIdRequest, JoinGroupRequest, LeaveGroupRequest,
     ListGroupsRequest, ListOffsetsRequest, Message, MetadataRequest, OffsetCommitRequest,
     OffsetDeleteRequest, OffsetFetchRequest, ProduceRequest, Request, SyncGroupRequest,
-    TxnOffsetCommitRequest,
+    TxnOffsetCommitRequest, WriteTxnMarkersRequest,
 };
 
 use super::{Client, read, settings, start};
@@ -71,6 +71,7 @@ fn every_advertised_version_is_answered() {
                 || asked(client, api, version, &AddPartitionsToTxnRequest::default())
                 || asked(client, api, version, &AddOffsetsToTxnRequest::default())
                 || asked(client, api, version, &EndTxnRequest::default())
+                || asked(client, api, version, &WriteTxnMarkersRequest::default())
                 || asked(client, api, version, &TxnOffsetCommitRequest::default())
                 || asked(client, api, version, &DescribeConfigsRequest::default())
                 || asked(client, api, version, &CreatePartitionsRequest::default())
