@@ -1,0 +1,5 @@
+//! Whole simulations: seeds that hold, seeds that repeat, and planted faults that are caught.
+
+mod planted;
+mod repeated;
+mod seeds;
