@@ -176,6 +176,16 @@ impl Chunks {
         Some(taken)
     }
 
+    /// What the first chunk holds, while it is on its queue. Its successor is read from memory meanwhile.
+    #[inline]
+    pub(super) fn peek(&self, queue: &Queue) -> &[Entry] {
+        let Some(chunk) = self.arena.get(queue.head) else { return &[] };
+        let next = self.arena.get(chunk.link.next());
+        std::hint::black_box(next.map(|next| next.link));
+        let len = if next.is_some() { CHUNK } else { queue.tail_len() };
+        chunk.entries.get(..len).unwrap_or_default()
+    }
+
     pub(super) fn begin_round(&mut self) {
         self.round = (self.round + 1) % (1 << (u32::BITS - Link::NEXT_BITS));
     }

@@ -173,6 +173,14 @@ impl<T> Nodes<T> {
         core::hint::black_box(filed.fold(0, |all, filed| all ^ filed));
     }
 
+    /// The same, and their values.
+    #[inline]
+    pub(super) fn touch_with_values(&self, entries: &[Entry]) {
+        self.touch(entries);
+        let values = entries.iter().filter(|entry| self.values[entry.index() as usize].is_some());
+        std::hint::black_box(values.count());
+    }
+
     /// Bytes held.
     pub(super) fn bytes(&self) -> usize {
         self.arena.capacity() * size_of::<Node>()

@@ -169,8 +169,8 @@ impl<T> Schedule<T> {
             if place.is_one_tick() {
                 filed.next_event = 0;
                 self.due.queue = queue;
-                self.begin_due_chunk();
-                return true;
+                self.nodes.touch_with_values(filed.chunks.peek(&queue));
+                return self.begin_due_chunk();
             }
             file_anew(&mut self.nodes, filed, queue, place);
         }
@@ -211,14 +211,16 @@ impl<T> Schedule<T> {
         }
     }
 
+    /// Takes the next chunk of what is due in hand, and has the one after it read from memory meanwhile.
     fn begin_due_chunk(&mut self) -> bool {
         self.due.done = 0;
-        let chunk = self.filed.chunks.pop(&mut self.due.queue);
-        if let Some(chunk) = &chunk {
-            self.nodes.touch(chunk.entries());
-        }
-        self.due.chunk = chunk.unwrap_or(Taken::NOTHING);
-        chunk.is_some()
+        let Some(chunk) = self.filed.chunks.pop(&mut self.due.queue) else {
+            self.due.chunk = Taken::NOTHING;
+            return false;
+        };
+        self.due.chunk = chunk;
+        self.nodes.touch_with_values(self.filed.chunks.peek(&self.due.queue));
+        true
     }
 
     /// An entry may have been left behind. Every fourth time, if there are more than two entries a timer, one chunk is
@@ -280,8 +282,9 @@ impl<T> Schedule<T> {
 
 /// Moves what a long slot held to shorter ones, now that it begins.
 fn file_anew<T>(nodes: &mut Nodes<T>, filed: &mut Filed, mut queue: Queue, place: Place) {
+    nodes.touch(filed.chunks.peek(&queue));
     while let Some(chunk) = filed.chunks.pop(&mut queue) {
-        nodes.touch(chunk.entries());
+        nodes.touch(filed.chunks.peek(&queue));
         filed.entries -= chunk.entries().len();
         for &entry in chunk.entries() {
             file_entry_anew(nodes, filed, entry, place);
