@@ -159,6 +159,7 @@ impl Coordinator {
             }
             Delayed::Store(waiting) => delayed::store::on_expired(self, *waiting),
             Delayed::List(listing) => requests::list_groups::go_on(self, *listing),
+            Delayed::Fetch(reading) => requests::offset_fetch::go_on(self, *reading),
             Delayed::Retention(pass) => pass.go_on(self),
             Delayed::CleanUp => {
                 Pass::clean_up().go_on(self);

@@ -10,7 +10,7 @@ use crate::groups::GroupIndex;
 use crate::ids::{Generation, MemberId};
 use crate::messages::StoreId;
 use crate::offsets::retention::Pass;
-use crate::requests::list_groups;
+use crate::requests::{list_groups, offset_fetch};
 pub(crate) use store::DelayedStore;
 
 /// One thing that waits. 16 bytes, since there is one for every member.
@@ -30,6 +30,8 @@ pub(crate) enum Delayed {
     Store(Box<DelayedStore>),
     /// A long list, for the turns in which the rest of it is made.
     List(Box<list_groups::Listing>),
+    /// All offsets of a group, for the turns in which the rest of them is read.
+    Fetch(Box<offset_fetch::Reading>),
     /// The next periodic clean-up.
     CleanUp,
     /// The rest of a pass over all groups.

@@ -88,7 +88,7 @@ fn what(group: &Group, operation: &Delayed) -> Option<String> {
             }
             DelayedStore::OffsetCommit(_) | DelayedStore::TxnOffsetCommit(_) => return None,
         },
-        Delayed::List(_) | Delayed::CleanUp | Delayed::Retention(_) => return None,
+        Delayed::List(_) | Delayed::Fetch(_) | Delayed::CleanUp | Delayed::Retention(_) => return None,
     };
     (of == group.index).then_some(what)
 }

@@ -25,6 +25,11 @@ impl GroupIndex {
     pub(crate) fn place(self) -> GroupPlace {
         GroupPlace(self.place)
     }
+
+    /// Which place that is, as [`Groups::slice`] counts them.
+    pub(crate) fn number(self) -> u32 {
+        self.place
+    }
 }
 
 #[derive(Debug)]

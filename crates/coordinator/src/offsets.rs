@@ -18,7 +18,7 @@ mod under_way;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use expiry::Retention;
+pub(crate) use expiry::{Expired, Retention};
 pub(crate) use loading::LoadedOffsets;
 pub(crate) use slot::{Position, Value};
 pub(crate) use subscription::Subscription;
@@ -62,13 +62,18 @@ impl GroupOffsets {
         }
     }
 
-    /// All committed offsets and whether each is stable, in the order of topic and partition.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (&TopicName, i32, Value<'_>, bool)> {
-        self.committed.topics().flat_map(|topic| {
-            topic.slots().filter_map(|slot| {
-                Some((topic.name(), slot.partition(), slot.committed()?, slot.is_stable()))
-            })
-        })
+    /// How many partitions are in the table, whatever they stand at.
+    pub(crate) fn len(&self) -> usize {
+        self.committed.len()
+    }
+
+    /// What the partitions behind `after`, or all, stand at, in the order of topic and partition.
+    pub(crate) fn iter_after<'a>(
+        &'a self,
+        after: Option<&'a TopicPartition>,
+    ) -> impl Iterator<Item = (&'a TopicName, i32, Found<'a>)> {
+        let slots = self.committed.slots_after(after);
+        slots.map(|(topic, slot)| (topic, slot.partition(), Found::of(Some(slot))))
     }
 
     /// A commit was asked to be stored: its partitions are unstable until [`GroupOffsets::end_commit`].

@@ -16,8 +16,19 @@ pub(crate) enum Retention<'a> {
     SinceCommit(&'a [TopicName]),
 }
 
+/// What became of a slice of a group's offsets.
+#[derive(Debug, Default)]
+pub(crate) struct Expired {
+    /// Whose offsets went.
+    pub(crate) partitions: Vec<TopicPartition>,
+    pub(crate) looked_at: usize,
+    /// The last that was looked at, if there may be more.
+    pub(crate) last: Option<TopicPartition>,
+}
+
 impl GroupOffsets {
-    /// Removes the offsets that are older than `retention_ms` by `rule` at `now_ms`, and returns whose they were.
+    /// Removes the offsets that are older than `retention_ms` by `rule` at `now_ms`, of up to `count` partitions behind
+    /// `after`.
     ///
     /// What a write or a transaction is under way to stays until that has ended.
     pub(crate) fn expire(
@@ -25,24 +36,36 @@ impl GroupOffsets {
         now_ms: i64,
         retention_ms: i64,
         rule: Retention<'_>,
-    ) -> Vec<TopicPartition> {
-        let mut expired = Vec::new();
+        (after, count): (Option<&TopicPartition>, usize),
+    ) -> Expired {
         let since_empty = match rule {
-            Retention::KeepAll => return expired,
+            Retention::KeepAll => return Expired::default(),
             Retention::SinceEmpty(since) => Some(since),
             Retention::SinceCommit(_) => None,
         };
-        self.committed.retain(|topic, slot| {
-            let kept = match rule {
+        let (mut expired, mut last) = (Expired::default(), None);
+        for (topic, slot) in self.committed.slots_after(after).take(count) {
+            expired.looked_at += 1;
+            last = Some((topic, slot));
+            let is_kept = match rule {
                 Retention::SinceCommit(subscribed) => subscribed.binary_search(topic).is_ok(),
                 Retention::KeepAll | Retention::SinceEmpty(_) => false,
             };
-            let keep = kept || !is_expired(slot, now_ms, retention_ms, since_empty);
-            if !keep {
-                expired.push(TopicPartition { topic: topic.clone(), partition: slot.partition() });
+            if !is_kept && is_expired(slot, now_ms, retention_ms, since_empty) {
+                let partition = TopicPartition { topic: topic.clone(), partition: slot.partition() };
+                expired.partitions.push(partition);
             }
-            keep
-        });
+        }
+        if expired.looked_at == count {
+            let name = |(topic, slot): (&TopicName, &Slot)| TopicPartition {
+                topic: topic.clone(),
+                partition: slot.partition(),
+            };
+            expired.last = last.map(name);
+        }
+        for partition in &expired.partitions {
+            self.committed.remove(partition);
+        }
         expired
     }
 }

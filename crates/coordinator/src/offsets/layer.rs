@@ -1,5 +1,7 @@
 //! Slots by topic and partition: what is committed, or what one transaction will commit.
 
+use std::ops::Bound;
+
 use super::slot::Slot;
 use super::sorted_map::{Keyed, SortedMap};
 use super::topic_names::TopicNames;
@@ -19,6 +21,10 @@ impl Topic {
 
     pub(crate) fn slots(&self) -> impl Iterator<Item = &Slot> {
         self.slots.iter()
+    }
+
+    fn slots_from(&self, start: Bound<&i32>) -> impl Iterator<Item = &Slot> {
+        self.slots.iter_from(start)
     }
 
     #[inline]
@@ -76,6 +82,24 @@ impl Layer {
 
     pub(crate) fn topics(&self) -> impl Iterator<Item = &Topic> {
         self.topics.iter()
+    }
+
+    /// How many slots there are.
+    pub(crate) fn len(&self) -> usize {
+        self.topics().map(|topic| topic.slots.len()).sum()
+    }
+
+    /// The slots behind that of `after`, or all, in the order of topic and partition.
+    pub(crate) fn slots_after<'a>(
+        &'a self,
+        after: Option<&'a TopicPartition>,
+    ) -> impl Iterator<Item = (&'a TopicName, &'a Slot)> {
+        let start = after.map_or(Bound::Unbounded, |after| Bound::Included(&after.topic));
+        self.topics.iter_from(start).flat_map(move |topic| {
+            let after = after.filter(|after| after.topic == topic.name);
+            let start = after.map_or(Bound::Unbounded, |after| Bound::Excluded(&after.partition));
+            topic.slots_from(start).map(move |slot| (&topic.name, slot))
+        })
     }
 
     pub(crate) fn topic(&self, name: &TopicName) -> Option<&Topic> {

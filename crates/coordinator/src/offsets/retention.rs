@@ -4,7 +4,7 @@
 //! turn is held up: few groups are done at once, many within moments. A group that comes meanwhile may be missed, but
 //! it has nothing yet that is old.
 
-use super::{GroupOffsets, Position, Retention, Subscription};
+use super::{Expired, GroupOffsets, Position, Retention, Subscription};
 use crate::coordinator::Coordinator;
 use crate::delayed::Delayed;
 use crate::events::EventKind;
@@ -16,6 +16,8 @@ use crate::turn::Turn;
 
 /// How many groups one slice looks at: well under a millisecond if nothing is to be done.
 const SLICE: usize = 1_000;
+/// How many offsets one slice looks at: about a millisecond if all of them go.
+const SLICE_OFFSETS: usize = 4_000;
 
 /// A pass over all groups, as far as it has come.
 #[derive(Debug)]
@@ -23,6 +25,8 @@ pub(crate) struct Pass {
     work: Work,
     /// The first place that has not been looked at.
     place: u32,
+    /// The last partition that was, of the group there: its offsets are too many for one slice.
+    after: Option<TopicPartition>,
 }
 
 #[derive(Debug)]
@@ -35,23 +39,39 @@ enum Work {
 
 impl Pass {
     pub(crate) fn clean_up() -> Self {
-        Self { work: Work::CleanUp, place: 0 }
+        Self { work: Work::CleanUp, place: 0, after: None }
     }
 
     pub(crate) fn delete(mut partitions: Vec<TopicPartition>) -> Self {
         partitions.sort_unstable();
         partitions.dedup();
-        Self { work: Work::Delete(partitions), place: 0 }
+        Self { work: Work::Delete(partitions), place: 0, after: None }
     }
 
     /// Does the next slice, and leaves the rest for the next tick.
     pub(crate) fn go_on(mut self, coordinator: &mut Coordinator) {
-        let (slice, next) = coordinator.groups.slice(self.place, SLICE);
+        let (slice, mut next) = coordinator.groups.slice(self.place, SLICE);
+        let mut left = SLICE_OFFSETS;
         for index in slice {
-            match &self.work {
-                Work::CleanUp => expire(coordinator, index),
-                Work::Delete(partitions) => delete(coordinator, index, partitions),
+            if left == 0 {
+                next = Some(index.number());
+                break;
             }
+            // What was begun of this group is gone on with only if it is still the one in that place.
+            let after = self.after.take().filter(|_| index.number() == self.place);
+            let looked_at = match &self.work {
+                Work::CleanUp => {
+                    let expired = expire(coordinator, index, (after.as_ref(), left));
+                    self.after = expired.last;
+                    expired.looked_at
+                }
+                Work::Delete(partitions) => delete(coordinator, index, partitions),
+            };
+            if self.after.is_some() {
+                next = Some(index.number());
+                break;
+            }
+            left = left.saturating_sub(looked_at);
         }
         if let Some(place) = next {
             self.place = place;
@@ -61,21 +81,31 @@ impl Pass {
     }
 }
 
-fn expire(coordinator: &mut Coordinator, index: GroupIndex) {
-    let Some((turn, group)) = coordinator.turn_and_group(index) else { return };
+/// Removes what is expired of so many offsets behind a partition; then the group, if nothing is left of it.
+fn expire(
+    coordinator: &mut Coordinator,
+    index: GroupIndex,
+    slice: (Option<&TopicPartition>, usize),
+) -> Expired {
+    let Some((turn, group)) = coordinator.turn_and_group(index) else { return Expired::default() };
     let (now_ms, retention_ms) = (turn.unix_ms(), turn.config.offsets_retention_ms);
     let mut offsets = std::mem::take(&mut group.offsets);
-    let expired = offsets.expire(now_ms, retention_ms, rule(group));
+    let mut expired = offsets.expire(now_ms, retention_ms, rule(group), slice);
     group.offsets = offsets;
-    forget(turn, group, expired, |partition| EventKind::OffsetExpired { partition });
+    let partitions = std::mem::take(&mut expired.partitions);
+    forget(turn, group, partitions, |partition| EventKind::OffsetExpired { partition });
     remove_if_bare(coordinator, index, "it is empty and keeps no offsets");
+    expired
 }
 
-fn delete(coordinator: &mut Coordinator, index: GroupIndex, partitions: &[TopicPartition]) {
-    let Some((turn, group)) = coordinator.turn_and_group(index) else { return };
+/// Removes the partitions' offsets, however many; returns how many there were.
+fn delete(coordinator: &mut Coordinator, index: GroupIndex, partitions: &[TopicPartition]) -> usize {
+    let Some((turn, group)) = coordinator.turn_and_group(index) else { return 0 };
     let deleted = remove(turn, &mut group.offsets, partitions);
+    let count = deleted.len();
     forget(turn, group, deleted, |partition| EventKind::OffsetDeleted { partition });
     remove_if_bare(coordinator, index, "it is empty and the topics of its offsets are deleted");
+    count
 }
 
 /// Removes the offsets of some partitions by request.

@@ -4,6 +4,7 @@
 //! entry costs its own size and nothing else. An instance of any size keeps every operation short.
 
 use std::collections::BTreeMap;
+use std::ops::Bound;
 
 /// What a [`SortedMap`] holds: entries that carry their key.
 pub(crate) trait Keyed {
@@ -115,9 +116,24 @@ impl<T: Keyed> SortedMap<T> {
 
     /// All entries, in the order of their keys.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
+        self.iter_from(Bound::Unbounded)
+    }
+
+    /// The entries from `start` on, in the order of their keys.
+    pub(crate) fn iter_from(&self, start: Bound<&T::Key>) -> impl Iterator<Item = &T> {
         let (small, large) = match self {
-            Self::Small(entries) => (Some(entries.iter()), None),
-            Self::Large(entries) => (None, Some(entries.values())),
+            Self::Small(entries) => {
+                let at = match start {
+                    Bound::Unbounded => 0,
+                    Bound::Included(key) => place(entries, key).unwrap_or_else(|at| at),
+                    Bound::Excluded(key) => place(entries, key).map_or_else(|at| at, |at| at + 1),
+                };
+                (Some(entries[at..].iter()), None)
+            }
+            Self::Large(entries) => {
+                let rest = entries.range::<T::Key, _>((start, Bound::Unbounded));
+                (None, Some(rest.map(|(_, entry)| entry)))
+            }
         };
         small.into_iter().flatten().chain(large.into_iter().flatten())
     }
@@ -204,6 +220,12 @@ mod tests {
                 assert_eq!(map.is_empty(), model.is_empty());
                 let other = random.random_range(-50..1_000);
                 assert_eq!(map.get(&other).map(|entry| entry.1), model.get(&other).copied());
+                if step % 100 == 0 {
+                    for start in [Bound::Unbounded, Bound::Included(other), Bound::Excluded(other)] {
+                        let rest = map.iter_from(start.as_ref()).map(|entry| entry.0);
+                        assert!(rest.eq(model.range((start, Bound::Unbounded)).map(|(key, _)| *key)));
+                    }
+                }
                 if let Some(entry) = map.get_mut(&other) {
                     entry.1 += 1;
                     *model.get_mut(&other).expect("both have it") += 1;

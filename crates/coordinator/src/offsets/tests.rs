@@ -179,8 +179,10 @@ fn record(offset: &CommitOffset, expire_timestamp_ms: Option<i64>) -> OffsetReco
 
 fn committed(table: &GroupOffsets) -> BTreeMap<TopicPartition, Owned> {
     let partition = |topic: &TopicName, partition| TopicPartition { topic: topic.clone(), partition };
-    let all: Vec<_> =
-        table.iter().map(|(topic, p, offset, _)| (partition(topic, p), Owned::of(offset))).collect();
+    let all = table
+        .iter_after(None)
+        .filter_map(|(topic, p, found)| Some((partition(topic, p), Owned::of(found.committed?))));
+    let all: Vec<_> = all.collect();
     assert!(all.is_sorted_by(|a, b| a.0 < b.0), "sorted, and each partition once");
     all.into_iter().collect()
 }
@@ -291,7 +293,17 @@ impl Run {
             let due = offset.expire_timestamp_ms.unwrap_or(base + retention);
             due <= now && !unstable.contains(partition)
         });
-        let expired = self.table.expire(now, retention, rule);
+        let count = self.random.random_range(1..8);
+        let (mut expired, mut after) = (Vec::new(), None);
+        loop {
+            let slice = self.table.expire(now, retention, rule, (after.as_ref(), count));
+            assert!(slice.looked_at <= count);
+            expired.extend(slice.partitions);
+            after = slice.last;
+            if after.is_none() {
+                break;
+            }
+        }
         assert_eq!(expired, expected.into_keys().collect::<Vec<_>>());
         for partition in expired {
             self.model.append(Kind::Tombstone(partition), State::Stored);

@@ -1,5 +1,7 @@
 //! Offsets beyond what scenarios can say: late writes, many groups, what is told of it; and seeds against a replay.
 
+mod slices;
+
 use std::collections::{BTreeMap, VecDeque};
 
 use coordinator::events::EventKind;
