@@ -8,6 +8,7 @@
 //! `cargo bench -p benches --bench rebalance -- --members 100000 --runs 7`
 
 mod drive;
+mod turns;
 mod work;
 
 /// As in `groupd`.
@@ -29,12 +30,16 @@ fn main() {
     if options.does("groups") {
         work::small_groups(options.members / 10, 5, options.runs);
     }
+    if options.does("turns") {
+        let members = options.members;
+        turns::turns(members, members / 10, members.saturating_mul(10), options.runs);
+    }
 }
 
 struct Options {
     members: u32,
     runs: usize,
-    /// One of `heartbeat`, `round`, `groups`; all if empty.
+    /// One of `heartbeat`, `round`, `groups`, `turns`; all if empty.
     only: String,
 }
 
