@@ -95,10 +95,10 @@ fn everyone() -> Vec<Peer> {
         Peer::of::<peers::TimerQueue>(),
         Peer::of::<peers::NexusWheel>(),
         Peer::of::<peers::SlabWheel>().up_to(1_000_000),
-        Peer::of::<peers::Kestrel>().up_to(1_000_000),
-        Peer::of::<peers::HashWheel>().up_to(1_000_000),
+        Peer::of::<peers::Kestrel>().up_to(100_000),
+        Peer::of::<peers::HashWheel>().up_to(100_000),
         Peer::of::<peers::IndexedHeap>().up_to(1_000_000),
-        Peer::of::<peers::SkipList>().up_to(1_000_000),
+        Peer::of::<peers::SkipList>().up_to(100_000),
     ]);
     all.push(Peer::of::<plain::Floor>());
     all.push(Peer::of::<plain::Nothing>());

@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
+use std::num::NonZeroU64;
 
 use crate::timers::Timers;
 
@@ -139,7 +140,7 @@ impl Timers for SortedSet {
     }
 }
 
-/// Does nothing: what is left is the workload itself, its random numbers and its table of ids.
+/// Does nothing: what is left is the workload itself, its random numbers and its table of ids, eight bytes each.
 pub(crate) struct Nothing;
 
 impl Timers for Nothing {
@@ -148,19 +149,19 @@ impl Timers for Nothing {
         "yardstick: the workload's own random numbers and its table of ids; to be subtracted";
     const EXPIRES: bool = false;
     const SAYS_NEXT: bool = false;
-    type Id = u64;
+    type Id = NonZeroU64;
 
     fn new(_count: u32) -> Self {
         Self
     }
 
-    fn insert(&mut self, deadline: u64, _value: u32) -> u64 {
-        deadline
+    fn insert(&mut self, deadline: u64, _value: u32) -> NonZeroU64 {
+        NonZeroU64::MIN.saturating_add(deadline)
     }
 
-    fn remove(&mut self, _id: u64) {}
+    fn remove(&mut self, _id: NonZeroU64) {}
 
-    fn rearm(&mut self, _id: &mut u64, deadline: u64, _value: u32) {
+    fn rearm(&mut self, _id: &mut NonZeroU64, deadline: u64, _value: u32) {
         std::hint::black_box(deadline);
     }
 
@@ -183,24 +184,24 @@ impl Timers for Floor {
         "yardstick: one access to the 16 bytes that a timer takes at least, and what `nothing` does";
     const EXPIRES: bool = false;
     const SAYS_NEXT: bool = false;
-    type Id = u64;
+    type Id = NonZeroU64;
 
     fn new(count: u32) -> Self {
         Self(vec![Line { deadline: 0, value: 0 }; count as usize])
     }
 
-    fn insert(&mut self, deadline: u64, value: u32) -> u64 {
+    fn insert(&mut self, deadline: u64, value: u32) -> NonZeroU64 {
         self.0[value as usize] = Line { deadline, value };
-        value.into()
+        NonZeroU64::MIN.saturating_add(value.into())
     }
 
-    fn remove(&mut self, id: u64) {
-        if let Ok(at) = usize::try_from(id) {
+    fn remove(&mut self, id: NonZeroU64) {
+        if let Ok(at) = usize::try_from(id.get() - 1) {
             std::hint::black_box(self.0[at].value);
         }
     }
 
-    fn rearm(&mut self, _id: &mut u64, deadline: u64, value: u32) {
+    fn rearm(&mut self, _id: &mut NonZeroU64, deadline: u64, value: u32) {
         // Read first, as anything must that wants to know whether the timer is still there.
         let line = &mut self.0[value as usize];
         if line.deadline != 0 {
