@@ -37,7 +37,6 @@ pub use exit::{Exit, Exits};
 pub use options::{Options, SharedStats};
 pub use wait::Wait;
 
-use crate::sync::AtomicUsize;
 use crate::{Cause, DefaultHashBuilder, Refused, Submission, TimerId, Timestamp};
 use counts::Counts;
 use executor::Executor;
@@ -190,7 +189,6 @@ where
                 counts: Counts::new(&options.name),
                 max_pending: options.max_pending,
                 occupied,
-                next_home: AtomicUsize::new(0),
             }
         });
         Self { inner }

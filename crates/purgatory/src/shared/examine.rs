@@ -67,6 +67,7 @@ impl<O: DelayedOperation> Claim<O> {
     }
 
     /// Asks the operation. No lock is held.
+    #[inline]
     pub(crate) fn examine(&mut self) {
         self.finding = match catch_unwind(AssertUnwindSafe(|| self.held.is_ready())) {
             Ok(true) => Finding::Ready,
@@ -78,6 +79,7 @@ impl<O: DelayedOperation> Claim<O> {
 
 impl<O, K: Hash + Eq> ShardState<O, K> {
     /// Acts on what was found, and on the notes that others left meanwhile. This shard is the claim's home.
+    #[inline]
     pub(crate) fn settle(&mut self, claim: Claim<O>) -> Settled<O> {
         let cause = match claim.finding {
             Finding::Ready => Cause::Satisfied,

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use super::exit::{Batch, Exit, Occupied};
+use super::exit::{Exit, Occupied};
 use crate::sync::Mutex;
 
 /// Runs the user's function.
@@ -25,7 +25,7 @@ impl<O> Executor<O> {
         Self { run: Box::new(run), queue: Mutex::new(Queue { waiting: VecDeque::new(), running: false }) }
     }
 
-    pub(crate) fn deliver(&self, batch: Batch<O>, occupied: &Occupied) {
+    pub(crate) fn deliver(&self, batch: impl Iterator<Item = Exit<O>>, occupied: &Occupied) {
         {
             let mut queue = self.queue.lock();
             if queue.running {

@@ -3,8 +3,6 @@
 use std::fmt;
 use std::sync::Arc;
 
-use smallvec::SmallVec;
-
 use super::SharedId;
 use super::executor::Executor;
 pub use super::outbox::Exits;
@@ -25,9 +23,6 @@ pub struct Exit<O> {
     /// The deadline by which it left; none if it left otherwise, or was being examined when the deadline came.
     pub expired_at: Option<Timestamp>,
 }
-
-/// Exits that are delivered together; most often it is one.
-pub(crate) type Batch<O> = SmallVec<[Exit<O>; 1]>;
 
 /// How many places are taken, by what waits or was not taken from the channel yet.
 #[derive(Debug, Default)]
@@ -55,7 +50,12 @@ pub(crate) enum Sink<O> {
 
 impl<O> Sink<O> {
     /// Hands a batch over that left at `shard`; never called with a lock held.
-    pub(crate) fn deliver(&self, shard: ShardIndex, batch: Batch<O>, occupied: &Occupied) {
+    pub(crate) fn deliver(
+        &self,
+        shard: ShardIndex,
+        batch: impl Iterator<Item = Exit<O>>,
+        occupied: &Occupied,
+    ) {
         match self {
             Self::Channel(sender, outboxes) => {
                 if outboxes.put(shard, batch) {

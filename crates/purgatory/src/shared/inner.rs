@@ -1,7 +1,9 @@
 //! What the handles of a shared purgatory share, and how one comes in.
 
+use std::cell::Cell;
 use std::hash::{BuildHasher, Hash};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use smallvec::SmallVec;
 
@@ -12,7 +14,6 @@ use super::exit::{Occupied, Sink};
 use super::held::Held;
 use super::shard::{Interest, Links, Shard, ShardIndex, Slot};
 use super::{DelayedOperation, SharedId};
-use crate::sync::{AtomicUsize, Ordering};
 use crate::{Cause, Timestamp};
 
 pub(crate) struct Inner<K, O, S> {
@@ -24,7 +25,6 @@ pub(crate) struct Inner<K, O, S> {
     pub(crate) counts: Counts,
     pub(crate) max_pending: usize,
     pub(crate) occupied: Arc<Occupied>,
-    pub(crate) next_home: AtomicUsize,
 }
 
 /// The shards' seats at the driver, given back when the purgatory goes.
@@ -39,6 +39,14 @@ impl Drop for Seats {
             self.driver.leave_seat(seat);
         }
     }
+}
+
+/// Where the next thread begins to go round; far from the others, so that threads in step do not meet. A hint that no
+/// schedule depends on, so it is not one of the explored atomics.
+static FIRST_HOME: AtomicUsize = AtomicUsize::new(0);
+
+std::thread_local! {
+    static NEXT_HOME: Cell<usize> = Cell::new(FIRST_HOME.fetch_add(5, Ordering::Relaxed));
 }
 
 /// The keys of one operation: those of one shard together, the first key's shard first.
@@ -115,9 +123,11 @@ where
         Ok(parked.map_or(Parked::Waits(id), Parked::Ready))
     }
 
-    /// A home for an operation without keys.
+    /// A home for an operation without keys: each thread goes round on its own.
     fn any_home(&self) -> ShardIndex {
-        ShardIndex::new(self.next_home.fetch_add(1, Ordering::Relaxed) & (self.shards.len() - 1))
+        let home = NEXT_HOME.get();
+        NEXT_HOME.set(home.wrapping_add(1));
+        ShardIndex::new(home & (self.shards.len() - 1))
     }
 
     /// Gives the operation its place and its links, and leaves it in this thread's hands.

@@ -1,19 +1,23 @@
 //! The ways out: what has left its slot leaves its keys, is counted, and is delivered.
 
 use std::hash::{BuildHasher, Hash};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use smallvec::SmallVec;
 
 use super::counts::Departures;
 use super::driver::Driven;
 use super::examine::{BATCH, Ids};
-use super::exit::{Batch, Exit};
+use super::exit::Exit;
 use super::held::{Gone, Held, Leaving};
 use super::inner::Inner;
 use super::shard::{Evicted, Link, ShardIndex, Slot};
 use super::wait::Forget;
 use super::{DelayedOperation, SharedId};
 use crate::{Cause, Timestamp};
+
+/// So many ids are sorted by their homes at a time, so that one lock serves several.
+const MANY: usize = 1_024;
 
 /// What became of a cancellation.
 pub(crate) enum Evicting<O> {
@@ -50,15 +54,15 @@ where
     }
 
     /// As `force_complete`, for many.
-    pub(crate) fn force_complete_all(&self, ids: impl Iterator<Item = SharedId>) -> usize {
-        let mut ids = ids.peekable();
-        let mut completed = 0;
-        while let Some(&first) = ids.peek() {
-            let some: Ids = ids.by_ref().take(BATCH).collect();
-            let (left, leaving) = self.evict(first.home, some, Cause::Satisfied);
+    pub(crate) fn force_complete_all(&self, mut ids: impl Iterator<Item = SharedId>) -> usize {
+        let (mut some, mut completed) = (Vec::with_capacity(MANY.min(ids.size_hint().0)), 0);
+        loop {
+            some.extend(ids.by_ref().take(MANY));
+            let Some(first) = some.first().map(|id| id.home) else { return completed };
+            let (left, leaving) = self.evict(first, &mut some, Cause::Satisfied);
             completed += left + leaving;
+            some.clear();
         }
-        completed
     }
 
     pub(crate) fn extend(&self, id: SharedId, deadline: Timestamp) -> bool {
@@ -83,8 +87,8 @@ where
         for index in (0..self.shards.len()).map(ShardIndex::new) {
             let ids: Vec<_> = self.shard(index).lock().wheel.ids().collect();
             for some in ids.chunks(BATCH) {
-                let ids = some.iter().map(|&timer| SharedId { home: index, timer }).collect();
-                left += self.evict(index, ids, Cause::Shutdown).0;
+                let mut ids: Ids = some.iter().map(|&timer| SharedId { home: index, timer }).collect();
+                left += self.evict(index, &mut ids, Cause::Shutdown).0;
             }
         }
         left
@@ -92,11 +96,12 @@ where
 
     /// Takes operations out, whether ready or not, and lets them go as what happened at `shard`. Returns how many that
     /// were, and how many were in other threads' hands, which let them go.
-    pub(crate) fn evict(&self, shard: ShardIndex, mut ids: Ids, cause: Cause) -> (usize, usize) {
-        ids.sort_by_key(|id| id.home);
-        let (mut gone, mut leaving) = (Leaving::new(), 0);
-        for some in ids.chunk_by(|a, b| a.home == b.home) {
+    pub(crate) fn evict(&self, shard: ShardIndex, ids: &mut [SharedId], cause: Cause) -> (usize, usize) {
+        ids.sort_unstable_by_key(|id| id.home);
+        let (mut gone, mut leaving) = (Leaving::with_capacity(ids.len()), 0);
+        for some in ids.chunk_by(|a, b| a.home == b.home).flat_map(|some| some.chunks(BATCH)) {
             let mut state = self.shard(some[0].home).lock();
+            state.touch_slots(some);
             for &id in some {
                 match state.evict(id, cause) {
                     Evicted::Taken(taken) => gone.push(taken),
@@ -129,18 +134,22 @@ where
         let mut departures = Departures::default();
         gone.iter().for_each(|gone| departures.add(gone.cause));
         self.counts.left(&self.shard(shard).counts, departures);
-        let mut exits = Batch::with_capacity(gone.len());
-        for Gone { id, held, cause, expired_at, .. } in gone {
-            match held {
-                Held::Operation(operation) => exits.push(Exit { id, operation, cause, expired_at }),
-                Held::Waiter(waiter) => {
-                    self.occupied.leave(1);
-                    waiter.finish(cause);
-                }
+        let mut waiters = Vec::new();
+        let exits = gone.into_iter().filter_map(|Gone { id, held, cause, expired_at, .. }| match held {
+            Held::Operation(operation) => Some(Exit { id, operation, cause, expired_at }),
+            Held::Waiter(waiter) => {
+                waiters.push((waiter, cause));
+                None
             }
+        });
+        // Where nobody listens any more operations are dropped, and their drops may panic.
+        let delivered = catch_unwind(AssertUnwindSafe(|| self.sink.deliver(shard, exits, &self.occupied)));
+        self.occupied.leave(waiters.len());
+        for (waiter, cause) in waiters {
+            waiter.finish(cause);
         }
-        if !exits.is_empty() {
-            self.sink.deliver(shard, exits, &self.occupied);
+        if let Err(panic) = delivered {
+            resume_unwind(panic);
         }
     }
 
@@ -155,8 +164,10 @@ where
         while !chains.is_empty() {
             chains.sort_unstable_by_key(|link| link.shard);
             let mut rest = SmallVec::new();
-            for some in chains.chunk_by(|a, b| a.shard == b.shard) {
+            let runs = chains.chunk_by(|a, b| a.shard == b.shard);
+            for some in runs.flat_map(|some| some.chunks(BATCH)) {
                 let mut state = self.shard(some[0].shard).lock();
+                state.touch_links(some);
                 rest.extend(some.iter().filter_map(|&link| state.unlink(link.shard, Some(link))));
             }
             chains = rest;
@@ -183,11 +194,15 @@ where
             for _ in 0..BATCH {
                 let Some(expired) = state.wheel.expire_next(now) else { break };
                 // One that is being examined has no slot to return to, and so learns that it expired.
-                let Slot::Parked(held, chain) = expired.value else { continue };
-                let rest = state.unlink(home, chain);
+                let Slot::Parked(held, rest) = expired.value else { continue };
                 let id = SharedId { home, timer: expired.id };
                 let expired_at = Some(expired.deadline);
                 gone.push(Gone { id, held, rest, cause: Cause::Expired, expired_at });
+            }
+            let links: SmallVec<[Link; BATCH]> = gone.iter().filter_map(|gone| gone.rest).collect();
+            state.touch_links(&links);
+            for gone in &mut gone {
+                gone.rest = state.unlink(home, gone.rest);
             }
             shard.arm_anew(&state);
         }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use crossbeam_channel::Receiver;
 
-use super::exit::{Batch, Exit, Occupied};
+use super::exit::{Exit, Occupied};
 use super::shard::ShardIndex;
 use crate::sync::{AtomicUsize, Mutex, Ordering};
 
@@ -41,20 +41,20 @@ impl<O> Outboxes<O> {
         Self { boxes, listeners: AtomicUsize::new(0), occupied }
     }
 
-    /// Adds to the shard's outbox. Whether it was empty, so that a message has to be sent.
-    pub(crate) fn put(&self, shard: ShardIndex, batch: Batch<O>) -> bool {
-        let count = batch.len();
+    /// Adds to the shard's outbox. Whether it was empty and is not any more, so that a message has to be sent.
+    pub(crate) fn put(&self, shard: ShardIndex, batch: impl Iterator<Item = Exit<O>>) -> bool {
         let mut outgoing = self.boxes[shard.get()].0.lock();
         if outgoing.closed {
             drop(outgoing);
             // Nobody listens any more: the operations are dropped here, and their places are free.
-            self.occupied.leave(count);
-            drop(batch);
+            let dropped: Vec<_> = batch.collect();
+            self.occupied.leave(dropped.len());
+            drop(dropped);
             return false;
         }
         let was_empty = outgoing.exits.is_empty();
         outgoing.exits.extend(batch);
-        was_empty
+        was_empty && !outgoing.exits.is_empty()
     }
 
     /// Takes what is in the outbox in exchange for an empty queue.

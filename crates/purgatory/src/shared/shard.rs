@@ -6,9 +6,11 @@
 
 use std::hash::Hash;
 
+use smallvec::SmallVec;
+
 use super::SharedId;
 use super::counts::ShardCounts;
-use super::examine::Claim;
+use super::examine::{BATCH, Claim};
 use super::held::{Gone, Held};
 use super::marks::Marks;
 use super::watches::Watches;
@@ -159,6 +161,23 @@ impl<O, K: Hash + Eq> ShardState<O, K> {
             };
         }
         chain
+    }
+
+    /// Reads the slots of these operations of this shard, and what unlinking them will read, all at once: their cache
+    /// misses overlap, where those of one operation after the other would add up.
+    pub(crate) fn touch_slots(&self, ids: &[SharedId]) {
+        let first = |id: &SharedId| match self.wheel.get(id.timer) {
+            Some(&Slot::Parked(_, chain)) => chain,
+            _ => None,
+        };
+        let links: SmallVec<[Link; BATCH]> = ids.iter().filter_map(first).collect();
+        self.touch_links(&links);
+    }
+
+    /// Reads what unlinking these links of this shard will read.
+    pub(crate) fn touch_links(&self, links: &[Link]) {
+        let watches = links.iter().filter(|link| link.kind == LinkKind::Watch);
+        self.watches.touch(watches.map(|link| link.entry));
     }
 
     /// Makes one chain of the two.

@@ -12,6 +12,7 @@ use super::shard::{ShardIndex, ShardState};
 use super::watches::Pass;
 use super::{DelayedOperation, SharedId};
 use crate::Cause;
+use crate::sync::MutexGuard;
 
 impl<K, O, S> Inner<K, O, S>
 where
@@ -52,7 +53,7 @@ where
                     Some(_) => state.marks.gather(hash, key, u64::MAX, &mut remaining, &mut ids),
                 };
             }
-            left += self.evict(shard, ids, cause).0;
+            left += self.evict(shard, &mut ids, cause).0;
         }
         left
     }
@@ -66,22 +67,33 @@ where
     ) -> usize {
         let mut satisfied = 0;
         loop {
-            let (mut ids, mut claims) = (Ids::new(), Claims::new());
-            let more = {
-                let mut state = self.shard(shard).lock();
-                let more = gather(&mut state, &mut ids);
-                let here = ids.iter().zip(0..).filter(|(id, _)| id.home == shard);
-                claims.extend(here.filter_map(|(&id, place)| Claim::take(&mut state.wheel, id, place)));
-                more
-            };
-            if ids.iter().any(|id| id.home != shard) {
-                self.claim_elsewhere(shard, &ids, &mut claims);
+            let mut ids = Ids::new();
+            let mut state = self.shard(shard).lock();
+            let more = gather(&mut state, &mut ids);
+            if !ids.is_empty() {
+                satisfied += self.examine_some(shard, state, &ids);
             }
-            satisfied += self.settle(shard, claims);
             if !more {
                 return satisfied;
             }
         }
+    }
+
+    #[inline(never)]
+    fn examine_some(
+        &self,
+        shard: ShardIndex,
+        mut state: MutexGuard<'_, ShardState<O, K>>,
+        ids: &Ids,
+    ) -> usize {
+        let mut claims = Claims::with_capacity(ids.len());
+        let here = ids.iter().zip(0..).filter(|(id, _)| id.home == shard);
+        claims.extend(here.filter_map(|(&id, place)| Claim::take(&mut state.wheel, id, place)));
+        drop(state);
+        if ids.iter().any(|id| id.home != shard) {
+            self.claim_elsewhere(shard, ids, &mut claims);
+        }
+        self.settle(shard, claims)
     }
 
     /// Takes those in hand that are at home in other shards than `here`.
@@ -106,18 +118,16 @@ where
                 claims.sort_by_key(|claim| claim.id.home);
             }
             let (mut again, mut gone) = (Claims::new(), Leaving::new());
-            let mut claimed = claims.into_iter().peekable();
-            while let Some(claim) = claimed.next() {
-                let home = claim.id.home;
+            let mut claimed = claims.into_iter();
+            while let Some(home) = claimed.as_slice().first().map(|claim| claim.id.home) {
+                let run = claimed.as_slice().iter().take_while(|claim| claim.id.home == home).count();
                 let mut state = self.shard(home).lock();
-                let mut next = Some(claim);
-                while let Some(claim) = next {
+                for claim in claimed.by_ref().take(run) {
                     match state.settle(claim) {
                         Settled::Again(claim) => again.push(claim),
                         Settled::Parked => {}
                         Settled::Gone(left) => gone.push(left),
                     }
-                    next = claimed.next_if(|claim| claim.id.home == home);
                 }
             }
             satisfied += gone.iter().filter(|gone| gone.cause == Cause::Satisfied).count();
