@@ -200,7 +200,11 @@ fn complete_in_time(
         thread::sleep(clock.until(next).min(Duration::from_millis(1)));
         loop {
             match completions.try_recv() {
-                Ok(handed) => handed.into_iter().for_each(|(when, id)| _ = latent.insert(when, id)),
+                Ok(handed) => {
+                    for (when, id) in handed {
+                        latent.insert(when, id);
+                    }
+                }
                 Err(error) => {
                     open &= error.is_empty();
                     break;
@@ -231,7 +235,9 @@ fn load_alone(requests: u64, p50: f64, p75: f64) -> f64 {
             }
         };
         for handed in completions {
-            handed.into_iter().for_each(|(when, request)| _ = latent.insert(when, request));
+            for (when, request) in handed {
+                latent.insert(when, request);
+            }
             drop_due(&mut latent, clock.now());
         }
         drop_due(&mut latent, Timestamp::from_ticks(u64::MAX - 1));

@@ -29,8 +29,14 @@ fn triggers() {
 }
 
 #[test]
+fn thresholds() {
+    explore(scenarios::no_reached_threshold_is_lost);
+}
+
+#[test]
 fn exits() {
     explore(scenarios::it_leaves_once);
+    explore(scenarios::every_exit_is_handed_over);
 }
 
 #[test]
@@ -67,6 +73,7 @@ fn a_planted_double_completion_is_caught() {
 fn a_planted_lost_trigger_is_caught() {
     assert_caught(Fault::LostTrigger, scenarios::no_trigger_is_lost);
     assert_caught(Fault::LostTrigger, scenarios::no_trigger_is_lost_to_an_examination);
+    assert_caught(Fault::LostTrigger, scenarios::no_reached_threshold_is_lost);
 }
 
 #[test]

@@ -180,3 +180,59 @@ pub(crate) fn shutdown_forgets_nobody() {
     assert_eq!(usize::from(submitted.is_err()) + world.left.load(SeqCst), 1);
     assert_eq!((world.purgatory.pending(), world.purgatory.watched()), (0, 0));
 }
+
+/// A submission races with the value that it waits for, on one of its two keys.
+#[cfg(shuttle)]
+pub(crate) fn no_reached_threshold_is_lost() {
+    let world = world();
+    let (purgatory, flag) = (world.purgatory.clone(), Arc::clone(&world.flag));
+    let event = thread::spawn(move || {
+        purgatory.reach(&1, 5);
+        flag.store(true, SeqCst);
+        purgatory.reach(&2, 5);
+    });
+    let operation = Operation(Arc::clone(&world.flag));
+    let thresholds = [(1, 5), (2, 5)];
+    let submitted = world.purgatory.try_complete_else_watch_thresholds(operation, thresholds, Timestamp::MAX);
+    event.join().unwrap();
+    let at_once = usize::from(matches!(submitted, Ok(Submission::Completed(_))));
+    assert_eq!(at_once + world.left.load(SeqCst), 1, "both were reached before the end: it must have left");
+    assert_eq!((world.purgatory.pending(), world.purgatory.watched()), (0, 0));
+}
+
+/// Exits of one shard come from two threads, and are taken from the channel by two.
+#[cfg(shuttle)]
+pub(crate) fn every_exit_is_handed_over() {
+    let driver = Driver::manual(SimulatedClock::new(Timestamp::ZERO));
+    let options = Options { shards: 1, max_pending: 4, ..Options::default() };
+    let (purgatory, exits) = SharedPurgatory::with_channel(&driver, &options);
+    let flag = Arc::new(AtomicBool::new(false));
+    for key in [1, 1, 2, 2] {
+        let operation = Operation(Arc::clone(&flag));
+        assert!(purgatory.try_complete_else_watch(operation, [key], Timestamp::MAX).is_ok());
+    }
+    flag.store(true, SeqCst);
+    let taken = Arc::new(AtomicUsize::new(0));
+    let takers = [exits.clone(), exits].map(|mut exits| {
+        let taken = Arc::clone(&taken);
+        thread::spawn(move || {
+            while taken.load(SeqCst) < 4 {
+                match exits.try_next() {
+                    Some(_) => _ = taken.fetch_add(1, SeqCst),
+                    None => thread::yield_now(),
+                }
+            }
+        })
+    });
+    let other = purgatory.clone();
+    let completing = thread::spawn(move || other.complete(&1));
+    assert_eq!(purgatory.complete(&2) + completing.join().unwrap(), 4);
+    for taker in takers {
+        taker.join().unwrap();
+    }
+    // All places are free again.
+    for key in 0..4 {
+        let operation = Operation(Arc::default());
+        assert!(purgatory.try_complete_else_watch(operation, [key], Timestamp::MAX).is_ok());
+    }
+}
