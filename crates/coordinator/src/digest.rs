@@ -42,7 +42,7 @@ impl Coordinator {
         write!(text, " leader={} new={}", group.leader_id(), group.new_member_added)?;
         for (at, member) in group.members.iter() {
             write!(text, "\n{} {:?}", member.id, member.standing)?;
-            write!(text, " {:?} {:?}", member.parked(), member.assignment)?;
+            write!(text, " {:?} {}", member.parked(), member.assignment.escape_ascii())?;
             write!(text, " {} {}", member.session_timeout_ms, member.rebalance_timeout_ms)?;
             write!(text, " owes={}", group.owing_sync().contains(&at))?;
         }
@@ -80,7 +80,8 @@ fn what(group: &Group, operation: &Delayed) -> Option<String> {
         Delayed::Store(waiting) => match &**waiting {
             DelayedStore::Assignment(waiting) => {
                 let generation = relative(waiting.generation);
-                (waiting.group, format!("assignment {generation} {:?}", waiting.assignments))
+                let each: Vec<_> = waiting.assignments.iter().map(|a| a.escape_ascii().to_string()).collect();
+                (waiting.group, format!("assignment {generation} {each:?}"))
             }
             DelayedStore::Replacement(waiting) => {
                 let text = format!("replacement {} {}", waiting.old_id, waiting.new_id);
