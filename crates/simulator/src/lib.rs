@@ -21,6 +21,7 @@ pub mod client;
 pub mod disk;
 pub mod faults;
 pub mod minimize;
+pub mod model;
 pub mod network;
 pub mod planted;
 pub mod random;

@@ -29,7 +29,7 @@ pub struct Bounds {
     pub states: usize,
     /// The latest generation that is explored.
     pub generations: i32,
-    /// Clients that die, in all: half of the ways notice at once that their connections ended.
+    /// Clients that die, in all: each either noticed at once, by the end of its connection, or not.
     pub crashes: u8,
     /// Members that leave, in all.
     pub leaves: u8,
