@@ -190,7 +190,8 @@ impl TransactionState {
         }
     }
 
-    fn check(&self, producer: ProducerEpoch) -> Result<(), TransactionError> {
+    /// Whether this is the producer, in its present epoch.
+    pub(super) fn check(&self, producer: ProducerEpoch) -> Result<(), TransactionError> {
         if self.is_new() || producer.producer != self.producer.producer {
             Err(TransactionError::InvalidProducerIdMapping)
         } else if producer.epoch != self.producer.epoch {

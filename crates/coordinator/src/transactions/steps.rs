@@ -3,9 +3,9 @@
 use purgatory::Timestamp;
 
 use super::messages::{
-    AddOffsetsToTxn, AddPartitionsToTxn, EndTxn, InitProducerId, TransactionError, TransactionEvent,
-    TransactionOutput, TransactionPhase, TransactionRecord, TransactionRequest, TransactionResponse,
-    TransactionState, TransactionalId,
+    AddOffsetsToTxn, AddPartitionsToTxn, EndTxn, InitProducerId, ProducerEpoch, TransactionError,
+    TransactionEvent, TransactionOutput, TransactionPhase, TransactionRecord, TransactionRequest,
+    TransactionResponse, TransactionState, TransactionalId,
 };
 use super::state::Next;
 use super::{Delayed, Serving, Transaction, TransactionCoordinator, Waiting, Write};
@@ -76,7 +76,7 @@ impl TransactionCoordinator {
     fn begin(&mut self, token: Token, request: &AddPartitionsToTxn) {
         let unix_ms = self.unix_ms();
         let next = self
-            .idle(&request.transactional_id)
+            .idle(&request.transactional_id, request.producer)
             .and_then(|transaction| transaction.state.begin(request, unix_ms));
         match next {
             Ok(Next::Already) => self.respond(token, TransactionResponse::AddPartitionsToTxn(Ok(()))),
@@ -88,7 +88,7 @@ impl TransactionCoordinator {
     fn add(&mut self, token: Token, request: &AddOffsetsToTxn) {
         let (partition, unix_ms) = (self.partition(&request.group), self.unix_ms());
         let next = self
-            .idle(&request.transactional_id)
+            .idle(&request.transactional_id, request.producer)
             .and_then(|transaction| transaction.state.add(request, partition, unix_ms));
         match next {
             Ok(Next::Already) => self.respond(token, TransactionResponse::AddOffsetsToTxn(Ok(()))),
@@ -103,8 +103,9 @@ impl TransactionCoordinator {
     }
 
     fn end(&mut self, token: Token, request: &EndTxn) {
-        let next =
-            self.idle(&request.transactional_id).and_then(|transaction| transaction.state.end(request));
+        let next = self
+            .idle(&request.transactional_id, request.producer)
+            .and_then(|transaction| transaction.state.end(request));
         match next {
             Ok(Next::Already) => self.respond(token, TransactionResponse::EndTxn(Ok(()))),
             Ok(Next::Write(next)) => self.write(next, Some(Waiting::End(token))),
@@ -349,9 +350,11 @@ impl TransactionCoordinator {
         self.transactions.get(id).ok_or(TransactionError::InvalidProducerIdMapping)
     }
 
-    /// As [`TransactionCoordinator::known`], with no write under way.
-    fn idle(&self, id: &TransactionalId) -> Result<&Transaction, TransactionError> {
+    /// As [`TransactionCoordinator::known`], with no write under way. Who was fenced is told so first, as in Kafka: to come
+    /// again would not help it.
+    fn idle(&self, id: &TransactionalId, producer: ProducerEpoch) -> Result<&Transaction, TransactionError> {
         let transaction = self.known(id)?;
+        transaction.state.check(producer)?;
         match transaction.writing {
             Some(_) => Err(TransactionError::ConcurrentTransactions),
             None => Ok(transaction),

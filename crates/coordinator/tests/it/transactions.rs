@@ -180,6 +180,11 @@ fn while_a_write_is_under_way_nothing_else_begins() {
     assert_eq!(host.add(producer, "h"), Err(TransactionError::ConcurrentTransactions));
     assert_eq!(host.end_now(producer, Commit), Err(TransactionError::ConcurrentTransactions));
     assert_eq!(host.init(None), Err(TransactionError::ConcurrentTransactions));
+    let old = ProducerEpoch { epoch: producer.epoch - 1, ..producer };
+    assert_eq!(host.add(old, "h"), Err(TransactionError::ProducerFenced), "to come again would not help it");
+    assert_eq!(host.end_now(old, Commit), Err(TransactionError::ProducerFenced));
+    let stranger = ProducerEpoch { producer: ProducerId(77), ..producer };
+    assert_eq!(host.end_now(stranger, Commit), Err(TransactionError::InvalidProducerIdMapping));
     assert_eq!(host.commit(producer, "g", 1), Some(GroupError::InvalidTxnState), "not added yet");
     let (id, record) = host.waiting.pop().expect("one write");
     host.stored(id, record);
