@@ -4,6 +4,7 @@
 //! one that counts. A chunk fills one cache line: appending touches one hot line, and draining reads entries in a row,
 //! so that the misses on the nodes they name overlap instead of following one another down a linked list.
 
+use super::prefetch::prefetch;
 use super::segments::Segments;
 
 /// Entries in a chunk.
@@ -176,12 +177,12 @@ impl Chunks {
         Some(taken)
     }
 
-    /// What the first chunk holds, while it is on its queue. Its successor is read from memory meanwhile.
+    /// What the first chunk holds, while it is on its queue. The one after it is asked for.
     #[inline]
-    pub(super) fn peek(&self, queue: &Queue) -> &[Entry] {
+    pub(super) fn peek(&self, queue: Queue) -> &[Entry] {
         let Some(chunk) = self.arena.get(queue.head) else { return &[] };
         let next = self.arena.get(chunk.link.next());
-        std::hint::black_box(next.map(|next| next.link));
+        next.map(prefetch);
         let len = if next.is_some() { CHUNK } else { queue.tail_len() };
         chunk.entries.get(..len).unwrap_or_default()
     }

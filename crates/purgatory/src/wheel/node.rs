@@ -4,8 +4,12 @@
 
 use super::TimerId;
 use super::chunk::Entry;
+use super::prefetch::prefetch;
 use super::ring::Place;
 use alloc::vec::Vec;
+
+/// How many steps ahead a node is asked for.
+pub(super) const AHEAD: usize = 8;
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Node {
@@ -99,6 +103,7 @@ impl<T> Nodes<T> {
     pub(super) fn acquire(&mut self, deadline: u64, value: T) -> (TimerId, &mut Node) {
         self.live += 1;
         let Some(index) = self.free.pop() else { return self.grow(deadline, value) };
+        self.prefetch_free();
         self.values[index as usize] = Some(value);
         let node = &mut self.arena[index as usize];
         node.deadline = deadline;
@@ -165,20 +170,30 @@ impl<T> Nodes<T> {
         &mut self.arena[index as usize]
     }
 
-    /// Reads all these nodes at once, so that their cache misses overlap: what comes next deals with one at a time,
+    /// Asks for all these nodes at once, so that their cache misses overlap: what comes next deals with one at a time,
     /// and what it does with each depends on what it finds there.
     #[inline]
-    pub(super) fn touch(&self, entries: &[Entry]) {
-        let filed = entries.iter().map(|entry| self.arena[entry.index() as usize].filed);
-        core::hint::black_box(filed.fold(0, |all, filed| all ^ filed));
+    pub(super) fn prefetch(&self, entries: &[Entry]) {
+        for node in entries.iter().filter_map(|entry| self.arena.get(entry.index() as usize)) {
+            prefetch(node);
+        }
     }
 
     /// The same, and their values.
     #[inline]
-    pub(super) fn touch_with_values(&self, entries: &[Entry]) {
-        self.touch(entries);
-        let values = entries.iter().filter(|entry| self.values[entry.index() as usize].is_some());
-        std::hint::black_box(values.count());
+    pub(super) fn prefetch_with_values(&self, entries: &[Entry]) {
+        self.prefetch(entries);
+        for value in entries.iter().filter_map(|entry| self.values.get(entry.index() as usize)) {
+            prefetch(value);
+        }
+    }
+
+    /// Asks for one node.
+    #[inline]
+    pub(super) fn prefetch_one(&self, id: TimerId) {
+        if let Some(node) = self.arena.get(id.index as usize) {
+            prefetch(node);
+        }
     }
 
     /// Bytes held.
@@ -186,6 +201,18 @@ impl<T> Nodes<T> {
         self.arena.capacity() * size_of::<Node>()
             + self.values.capacity() * size_of::<Option<T>>()
             + self.free.capacity() * size_of::<u32>()
+    }
+
+    /// Asks for the node that will be taken into use some time from now.
+    #[inline]
+    fn prefetch_free(&self) {
+        if let Some(&index) = self.free.get(self.free.len().wrapping_sub(AHEAD))
+            && let Some(node) = self.arena.get(index as usize)
+            && let Some(value) = self.values.get(index as usize)
+        {
+            prefetch(node);
+            prefetch(value);
+        }
     }
 
     #[cold]

@@ -8,7 +8,7 @@
 use super::TimerId;
 use super::chunk::{Entry, Queue, Taken};
 use super::filed::Filed;
-use super::node::Nodes;
+use super::node::{AHEAD, Nodes};
 use super::ring::Place;
 use alloc::vec::Vec;
 
@@ -96,6 +96,23 @@ impl<T> Schedule<T> {
         true
     }
 
+    /// Re-arms one after the other, with some nodes asked for ahead. How many were not stale.
+    #[inline]
+    pub(super) fn rearm_batch(&mut self, timers: impl Iterator<Item = (TimerId, u64)> + Clone) -> usize {
+        let mut ahead = timers.clone();
+        for (id, _) in ahead.by_ref().take(AHEAD) {
+            self.nodes.prefetch_one(id);
+        }
+        let mut rearmed = 0;
+        for (id, deadline) in timers {
+            if let Some((id, _)) = ahead.next() {
+                self.nodes.prefetch_one(id);
+            }
+            rearmed += usize::from(self.rearm(id, deadline));
+        }
+        rearmed
+    }
+
     /// Takes out the next node due at `now`, and frees it. Moves the clock to `now` once there is none.
     #[inline]
     pub(super) fn expire_next(&mut self, now: u64) -> Option<(TimerId, u64, T)> {
@@ -169,7 +186,7 @@ impl<T> Schedule<T> {
             if place.is_one_tick() {
                 filed.next_event = 0;
                 self.due.queue = queue;
-                self.nodes.touch_with_values(filed.chunks.peek(&queue));
+                self.nodes.prefetch_with_values(filed.chunks.peek(queue));
                 return self.begin_due_chunk();
             }
             file_anew(&mut self.nodes, filed, queue, place);
@@ -211,7 +228,7 @@ impl<T> Schedule<T> {
         }
     }
 
-    /// Takes the next chunk of what is due in hand, and has the one after it read from memory meanwhile.
+    /// Takes the next chunk of what is due in hand, and asks for all that the one after it needs.
     fn begin_due_chunk(&mut self) -> bool {
         self.due.done = 0;
         let Some(chunk) = self.filed.chunks.pop(&mut self.due.queue) else {
@@ -219,7 +236,7 @@ impl<T> Schedule<T> {
             return false;
         };
         self.due.chunk = chunk;
-        self.nodes.touch_with_values(self.filed.chunks.peek(&self.due.queue));
+        self.nodes.prefetch_with_values(self.filed.chunks.peek(self.due.queue));
         true
     }
 
@@ -282,9 +299,9 @@ impl<T> Schedule<T> {
 
 /// Moves what a long slot held to shorter ones, now that it begins.
 fn file_anew<T>(nodes: &mut Nodes<T>, filed: &mut Filed, mut queue: Queue, place: Place) {
-    nodes.touch(filed.chunks.peek(&queue));
+    nodes.prefetch(filed.chunks.peek(queue));
     while let Some(chunk) = filed.chunks.pop(&mut queue) {
-        nodes.touch(filed.chunks.peek(&queue));
+        nodes.prefetch(filed.chunks.peek(queue));
         filed.entries -= chunk.entries().len();
         for &entry in chunk.entries() {
             file_entry_anew(nodes, filed, entry, place);

@@ -136,6 +136,23 @@ impl Check {
         self.model.rearm(id, deadline);
     }
 
+    /// Some timers at once, one of them twice, among ids that are stale: the last word counts.
+    fn rearm_batch(&mut self) {
+        let mut batch = Vec::new();
+        for _ in 0..self.rng.random_range(0..20) {
+            let deadline = self.deadline();
+            let stale = self.gone.last().copied().filter(|_| self.rng.random_range(0..8) == 0);
+            batch.extend(stale.or_else(|| self.any_timer()).map(|id| (id, deadline)));
+        }
+        let live = batch.iter().filter(|(id, _)| self.model.timers.contains_key(id)).count();
+        assert_eq!(self.wheel.rearm_batch(batch.iter().map(|&(id, deadline)| (id, t(deadline)))), live);
+        for (id, deadline) in batch {
+            if self.model.timers.contains_key(&id) {
+                self.model.rearm(id, deadline);
+            }
+        }
+    }
+
     fn forget(&mut self, id: TimerId) {
         if self.gone.len() < 64 {
             self.gone.push(id);
@@ -199,7 +216,8 @@ impl Check {
         let crowded = self.model.timers.len() > population;
         match self.rng.random_range(0..100) {
             0..35 if !crowded => self.insert(),
-            0..50 => self.rearm(),
+            0..48 => self.rearm(),
+            48..50 => self.rearm_batch(),
             50..65 => self.remove(),
             65..68 => self.ask_stale(),
             68..71 => self.expire(3),
