@@ -9,6 +9,8 @@
 
 #[path = "instructions/limits.rs"]
 mod limits;
+#[path = "instructions/coordinator.rs"]
+mod of_coordinator;
 #[path = "instructions/purgatory.rs"]
 mod of_purgatory;
 #[path = "instructions/shared.rs"]
@@ -17,8 +19,9 @@ mod of_shared;
 mod of_wheel;
 
 use gungraun::main;
+use of_coordinator::coordinator_calls;
 use of_purgatory::purgatory_calls;
 use of_shared::shared_calls;
 use of_wheel::wheel_calls;
 
-main!(library_benchmark_groups = wheel_calls, purgatory_calls, shared_calls);
+main!(library_benchmark_groups = wheel_calls, purgatory_calls, shared_calls, coordinator_calls);
