@@ -5,9 +5,10 @@
 //! with another group. Bytes are counted where they are written (all three files, folding included) and compared
 //! with the bytes of the encoded records.
 //!
-//! `cargo bench -p benches --bench store` runs small, so that CI keeps it alive. For figures:
-//! `cargo bench -p benches --bench store -- --seconds 10 --groups 10000 --commits 100000000 --keys 100000`, and
-//! `--directory PATH` for another disk than that of temporary files.
+//! `cargo bench -p benches --bench store` runs small, so that CI keeps it alive. For figures, a part at a time:
+//! `cargo bench -p benches --bench store -- --part commits --seconds 10 --groups 10000`
+//! `cargo bench -p benches --bench store -- --part space --commits 100000000 --keys 100000`
+//! and `--directory PATH` for another disk than that of temporary files.
 
 #![expect(clippy::disallowed_methods, reason = "the question is how long a disk takes: wall-clock time")]
 
@@ -16,27 +17,35 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use benches::measure::process_cpu_nanos;
-use coordinator::ids::{OffsetsPartition, OwnerEpoch, TopicPartition};
-use coordinator::messages::{OffsetRecord, Record, StoreId};
+use coordinator::ids::{OffsetsPartition, OwnerEpoch};
+use coordinator::messages::StoreId;
 use groupd::store::{
     Batch, CommitSettings, CommitThread, EmbeddedSettings, EmbeddedStore, Store, StoreHandle, Stored,
 };
 
 #[path = "store/counted.rs"]
 mod counted;
-#[path = "store/life.rs"]
-mod life;
 #[path = "store/plain.rs"]
 mod plain;
+#[path = "store/records.rs"]
+mod records;
+#[path = "store/space.rs"]
+mod space;
 
 use counted::Counters;
 use plain::PlainAppend;
+use records::{PARTITIONS, record};
 
-const PARTITIONS: i32 = 50;
 /// Turns each store has within a run.
 const TURNS: u32 = 5;
 
+/// As in groupd.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 struct Options {
+    /// One part only; empty: all.
+    part: String,
     seconds: f64,
     groups: u32,
     directory: PathBuf,
@@ -48,21 +57,36 @@ struct Options {
 
 fn main() {
     let options = options();
+    let wants = |part: &str| options.part.is_empty() || options.part == part;
+    if wants("commits") {
+        commits(&options);
+    }
+    if wants("space") {
+        space::measure(&options);
+    }
+}
+
+fn commits(options: &Options) {
     println!("{} groups, {} s each, in {}", options.groups, options.seconds, options.directory.display());
     println!(
         "committers | records | store    | commits/s | records/s | p50 us | p99 us | bytes/byte | cpu us/record | rate"
     );
     for records in [1, 100] {
         for committers in [1, 16, 256] {
-            compare(&options, committers, records);
+            compare(options, committers, records);
         }
     }
-    life::live(&options);
 }
 
 fn options() -> Options {
-    let mut options =
-        Options { seconds: 0.1, groups: 1000, directory: std::env::temp_dir(), commits: 20_000, keys: 2_000 };
+    let mut options = Options {
+        part: String::new(),
+        seconds: 0.1,
+        groups: 1000,
+        directory: std::env::temp_dir(),
+        commits: 20_000,
+        keys: 2_000,
+    };
     let mut arguments = std::env::args().skip(1);
     while let Some(name) = arguments.next() {
         if name == "--bench" {
@@ -70,6 +94,7 @@ fn options() -> Options {
         }
         let value = arguments.next().unwrap_or_else(|| panic!("{name} needs a value"));
         match name.as_str() {
+            "--part" => options.part = value,
             "--seconds" => options.seconds = value.parse().expect("seconds are a number"),
             "--groups" => options.groups = value.parse().expect("groups are a number"),
             "--commits" => options.commits = value.parse().expect("commits are a number"),
@@ -209,17 +234,4 @@ impl Contender {
             self.rate() / baseline,
         );
     }
-}
-
-/// One group's offset, of a realistic size.
-fn record(group: u32, partition: i32, offset: i64) -> Record {
-    Record::Offset(OffsetRecord {
-        group: format!("payments-service-{group:06}").as_str().into(),
-        partition: TopicPartition { topic: "orders.europe.v2".into(), partition },
-        offset: 1_000_000_000 + offset,
-        leader_epoch: 17,
-        metadata: "".into(),
-        commit_timestamp_ms: 1_790_000_000_000 + offset,
-        expire_timestamp_ms: None,
-    })
 }

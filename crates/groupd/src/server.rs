@@ -28,7 +28,7 @@ use crate::settings::{Settings, StoreKind};
 use crate::shard::{Message, Owned, shard_of};
 use crate::store::{
     CATALOG_PARTITION, CommitSettings, CommitThread, EmbeddedSettings, EmbeddedStore, MemoryStore,
-    PRODUCER_IDS_PARTITION, Store, StoreClient,
+    PRODUCER_IDS_PARTITION, Store, StoreClient, StoreStatus,
 };
 use crate::telemetry::{self, Health, Metrics, Readiness};
 use crate::topics::{NewTopic, TopicCatalog, TopicIds};
@@ -37,9 +37,6 @@ pub use signals::StopSignals;
 
 /// How long connections may take to write their last answers.
 const LAST_ANSWERS: Duration = Duration::from_secs(5);
-
-/// How often it is looked whether the store has failed.
-const STORE_CHECK: Duration = Duration::from_secs(1);
 
 /// A running server. Dropped without [`Server::stop`] it leaves what is parked unanswered; nothing acknowledged is
 /// lost.
@@ -116,6 +113,7 @@ impl Server {
         let Opened { store, cluster_id } = open()?;
         let commits = CommitThread::start(store, CommitSettings::default())
             .context("cannot start the store's thread")?;
+        runtime.spawn(watch_store(Arc::clone(commits.status()), health.clone()));
         let kept = acquire(&commits, settings)?;
         let config = (&coordinator_config(settings), &transaction_config(settings));
         let (shards, routes) = ShardThreads::start(kept.owned, config, &commits, clock, &histories)?;
@@ -151,12 +149,11 @@ impl Server {
 
     /// Waits until a signal comes, or the server cannot go on.
     pub fn wait(&mut self, signals: &mut StopSignals) -> StopCause {
-        let Self { runtime, shards, commits, health, .. } = self;
+        let Self { runtime, shards, health, .. } = self;
         runtime.block_on(async {
             tokio::select! {
                 name = signals.next() => StopCause::Signal(name),
                 why = shards.fail(health) => StopCause::Failed(why),
-                () = watch_store(commits, health) => unreachable!("it is watched for ever"),
             }
         })
     }
@@ -289,12 +286,7 @@ async fn serve_http(
 }
 
 /// Tells the health checks when the store has failed: then nothing more is acknowledged, and only a restart helps.
-async fn watch_store(commits: &CommitThread, health: &Health) {
-    let mut ticks = tokio::time::interval(STORE_CHECK);
-    loop {
-        ticks.tick().await;
-        if let Some(reason) = commits.status().reason() {
-            health.set(Readiness::Poisoned(reason.into()));
-        }
-    }
+async fn watch_store(status: Arc<StoreStatus>, health: Health) {
+    let reason = status.stopped().await;
+    health.set(Readiness::Poisoned(reason.into()));
 }

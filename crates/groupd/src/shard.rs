@@ -15,6 +15,7 @@ mod inbox;
 mod loading;
 mod markers;
 mod owned;
+mod progress;
 mod routing;
 mod transactions;
 

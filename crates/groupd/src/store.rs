@@ -16,6 +16,9 @@ pub mod layout;
 mod memory;
 mod offline;
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::task::Waker;
+
 use coordinator::ids::{OffsetsPartition, OwnerEpoch};
 use coordinator::messages::{Record, StoreError};
 use coordinator::transactions::TransactionRecord;
@@ -69,6 +72,12 @@ pub trait Store: Send + 'static {
     /// # Errors
     /// [`StoreFailure`]: nothing may be acknowledged, though some may be found after a restart.
     fn append(&mut self, batches: &[Batch]) -> Result<Vec<Result<(), StoreError>>, StoreFailure>;
+
+    /// Gives the store a way to say, from any thread, that [`Store::upkeep_due`] is worth another look though nobody
+    /// has used the store since.
+    fn wake_with(&mut self, waker: Waker) {
+        drop(waker);
+    }
 
     /// How much housekeeping waits.
     fn upkeep_due(&self) -> Upkeep {
@@ -203,6 +212,16 @@ pub enum StoreFailure {
     Poisoned,
 }
 
+impl StoreFailure {
+    /// What `work` comes to, where a library in it trusts what it reads: it may panic over rows that were written over
+    /// by somebody else. Nothing that `work` held may be used after that.
+    fn guard<T>(work: impl FnOnce() -> Result<T, Self>) -> Result<T, Self> {
+        catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| {
+            Err(Self::Damaged(format!("{} was written over, or part of it is lost", FILES[0])))
+        })
+    }
+}
+
 impl From<LayoutError> for StoreFailure {
     fn from(error: LayoutError) -> Self {
         match error {
@@ -248,7 +267,7 @@ impl PartitionReader {
     pub fn next_encoded(&mut self) -> Result<Option<Vec<u8>>, StoreFailure> {
         let mut chunk = Vec::new();
         if !self.finished {
-            let read = self.source.read(Self::CHUNK, &mut chunk);
+            let read = StoreFailure::guard(|| self.source.read(Self::CHUNK, &mut chunk));
             self.finished = read.is_err() || chunk.is_empty();
             read?;
         }

@@ -1,10 +1,13 @@
 //! Reads what is kept for a shard's partitions, on a thread of its own: reading waits for a disk or a network, and
 //! the shard must not.
 
+use std::time::Instant;
+
 use anyhow::Context;
 use coordinator::ids::{OffsetsPartition, OwnerEpoch};
 use crossbeam_channel::{Receiver, Sender, bounded};
 
+use super::progress::Progress;
 use crate::store::PartitionReader;
 use crate::store::layout::Kept;
 
@@ -47,14 +50,18 @@ pub(super) fn start(owned: Vec<Owned>) -> std::io::Result<Receiver<Loading>> {
 }
 
 fn read(owned: Vec<Owned>, sender: &Sender<Loading>) -> anyhow::Result<()> {
+    let mut progress = Progress::new(owned.len(), Instant::now());
+    let tell = |line: Option<String>| line.into_iter().for_each(|line| tracing::info!("{line}"));
     for Owned { partition, mut records, .. } in owned {
         while let Some(chunk) = records
             .next_kept()
             .with_context(|| format!("offsets partition {} cannot be loaded", partition.0))?
         {
+            tell(progress.read(chunk.groups.len() + chunk.transactions.len(), Instant::now()));
             sender.send(Loading::Chunk(partition, chunk)).context("the shard is gone")?;
         }
         sender.send(Loading::Finished(partition)).context("the shard is gone")?;
+        tell(progress.finished(Instant::now()));
     }
     Ok(())
 }

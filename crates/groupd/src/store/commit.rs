@@ -1,6 +1,7 @@
 //! The one thread that drives a store: gathers what waits, one append, one sync, answers all.
 //!
-//! Its queue is bounded: [`StoreHandle::append`] waits while it is full, which is the back-pressure. An answer
+//! Its queue is bounded in writes and in bytes: [`StoreHandle::append`] waits while it is full, which is the
+//! back-pressure. An answer
 //! never waits for a shard, or the two could wait for each other: an [`Inbox`] takes what it is given, and
 //! since each answer belongs to a write that had a place in the queue, the queue's bound bounds the answers too.
 //!
@@ -8,9 +9,11 @@
 //! say "fine" about pages the kernel has already dropped. The thread goes on, to refuse what comes.
 
 mod gather;
+mod room;
 mod status;
 
 use std::sync::Arc;
+use std::task::{Wake, Waker};
 use std::thread::JoinHandle;
 use std::time::Instant;
 
@@ -19,6 +22,7 @@ use coordinator::messages::{self, StoreError, StoreId};
 use crossbeam_channel::{Sender, bounded};
 
 use super::{Batch, PartitionReader, Store, StoreFailure};
+use room::{Place, Room};
 pub use status::StoreStatus;
 
 /// The outcome of one write.
@@ -49,21 +53,22 @@ impl<M: From<Stored> + Send + 'static> Inbox for Sender<M> {
 pub struct CommitSettings {
     /// Writes that may wait; the next one waits for a place. At least 1.
     pub queue: usize,
+    /// Bytes of records that may wait or be in the making; who wants to write more waits. One batch alone may be larger.
+    pub queue_bytes: usize,
     /// Bytes of records after which a commit takes no more batches. One batch may be larger.
     pub commit_bytes: usize,
 }
 
 impl Default for CommitSettings {
     fn default() -> Self {
-        Self { queue: 4096, commit_bytes: 4 * 1024 * 1024 }
+        Self { queue: 4096, queue_bytes: 32 * 1024 * 1024, commit_bytes: 4 * 1024 * 1024 }
     }
 }
 
 /// A store on its own thread. Dropping it finishes what is queued, then drops the store.
 #[derive(Debug)]
 pub struct CommitThread {
-    queue: Sender<Request>,
-    status: Arc<StoreStatus>,
+    client: StoreClient,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -72,12 +77,14 @@ impl CommitThread {
     ///
     /// # Errors
     /// The system's, if it has no thread left.
-    pub fn start(store: Box<dyn Store>, settings: CommitSettings) -> std::io::Result<Self> {
+    pub fn start(mut store: Box<dyn Store>, settings: CommitSettings) -> std::io::Result<Self> {
         let (queue, requests) = bounded(settings.queue.max(1));
-        let status = Arc::new(StoreStatus::default());
-        let committer = gather::Committer::new(store, requests, settings, Arc::clone(&status));
+        let room = Arc::new(Room::new(settings.queue_bytes));
+        let client = StoreClient { queue, room, status: Arc::default() };
+        store.wake_with(Waker::from(Arc::new(Bell(client.queue.clone()))));
+        let committer = gather::Committer::new(store, requests, settings, client.clone());
         let thread = std::thread::Builder::new().name("store".to_owned()).spawn(move || committer.run())?;
-        Ok(Self { queue, status, thread: Some(thread) })
+        Ok(Self { client, thread: Some(thread) })
     }
 
     /// A way in for a shard, whose outcomes go to `inbox`.
@@ -87,12 +94,12 @@ impl CommitThread {
 
     /// A way in for everybody else.
     pub fn client(&self) -> StoreClient {
-        StoreClient { queue: self.queue.clone(), status: Arc::clone(&self.status) }
+        self.client.clone()
     }
 
     /// How the store is.
     pub fn status(&self) -> &Arc<StoreStatus> {
-        &self.status
+        &self.client.status
     }
 
     /// Finishes what is queued and closes the store. Writes that come later are refused.
@@ -104,7 +111,7 @@ impl CommitThread {
 impl Drop for CommitThread {
     fn drop(&mut self) {
         // Either fails only if the thread died, which it has said in the log.
-        let _ = self.queue.send(Request::Shutdown);
+        let _ = self.client.queue.send(Request::Shutdown);
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
@@ -131,8 +138,7 @@ impl StoreHandle {
     /// Asks for `batch` to be made durable; the outcome goes to the inbox, exactly once. Waits while the queue
     /// is full.
     pub fn append(&self, id: StoreId, batch: Batch) {
-        let waiting = Waiting::new(ReplyTo::Inbox(id, Arc::clone(&self.inbox)));
-        self.client.send(Request::Append(batch, waiting));
+        self.client.write(batch, ReplyTo::Inbox(id, Arc::clone(&self.inbox)));
     }
 
     /// What is not a shard's alone.
@@ -151,6 +157,7 @@ impl std::fmt::Debug for StoreHandle {
 #[derive(Clone, Debug)]
 pub struct StoreClient {
     queue: Sender<Request>,
+    room: Arc<Room>,
     status: Arc<StoreStatus>,
 }
 
@@ -161,7 +168,7 @@ impl StoreClient {
     /// [`StoreError`]: it is not acknowledged.
     pub fn append(&self, batch: Batch) -> Result<(), StoreError> {
         let (answer, receiver) = bounded(1);
-        self.send(Request::Append(batch, Waiting::new(ReplyTo::Caller(answer))));
+        self.write(batch, ReplyTo::Caller(answer));
         receiver.recv().unwrap_or(Err(StoreError::KafkaStorageError))
     }
 
@@ -194,6 +201,12 @@ impl StoreClient {
         &self.status
     }
 
+    fn write(&self, batch: Batch, to: ReplyTo) {
+        let since = Instant::now();
+        let place = self.room.take(batch.records().len());
+        self.send(Request::Append(batch, Waiting { since, reply: Reply(Some(to)), _place: place }));
+    }
+
     /// A request that finds the thread gone is dropped, which answers it.
     fn send(&self, request: Request) {
         let _ = self.queue.send(request);
@@ -206,7 +219,19 @@ enum Request {
     Append(Batch, Waiting),
     Acquire(Vec<OffsetsPartition>, Sender<Result<Vec<OwnerEpoch>, StoreFailure>>),
     Load(OffsetsPartition, OwnerEpoch, Sender<Result<PartitionReader, StoreFailure>>),
+    /// To look whether the store wants upkeep.
+    Wake,
     Shutdown,
+}
+
+/// What a store wakes its thread with.
+struct Bell(Sender<Request>);
+
+impl Wake for Bell {
+    fn wake(self: Arc<Self>) {
+        // A thread with a full queue is awake, and looks after each commit.
+        let _ = self.0.try_send(Request::Wake);
+    }
 }
 
 /// One who waits for a write.
@@ -214,12 +239,7 @@ enum Request {
 struct Waiting {
     since: Instant,
     reply: Reply,
-}
-
-impl Waiting {
-    fn new(to: ReplyTo) -> Self {
-        Self { since: Instant::now(), reply: Reply(Some(to)) }
-    }
+    _place: Place,
 }
 
 /// The way back to one writer. Dropped unanswered (the thread died, or shut down), it says that the write

@@ -20,20 +20,23 @@ mod fold_job;
 mod log;
 mod open;
 mod reader;
+mod rows;
 mod tables;
 mod tail;
 
 use std::sync::Arc;
+use std::task::Waker;
 
 use coordinator::ids::{OffsetsPartition, OwnerEpoch};
 use coordinator::messages::StoreError;
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
+use parking_lot::Mutex;
 use redb::{Database, StorageBackend};
 
 use super::layout::write_frame;
 use super::{Batch, PartitionReader, Store, StoreFailure, Upkeep};
-use fold_job::Folding;
+use fold_job::{Folder, Folding};
 pub use log::SECTOR;
 use log::{EntryBuffer, LogFile};
 pub use open::{FILES, LOCK_FILE, OpenError};
@@ -79,7 +82,7 @@ pub struct EmbeddedSettings {
 impl Default for EmbeddedSettings {
     fn default() -> Self {
         Self {
-            min_log: 4 << 20,
+            min_log: 2 << 20,
             max_log: 256 << 20,
             log_growth: 1 << 20,
             fold_step: 256 << 10,
@@ -112,6 +115,8 @@ pub struct EmbeddedStore {
     /// Bytes of keys and rows that are folded.
     row_bytes: u64,
     buffer: EntryBuffer,
+    /// Who wants to know that a fold has ended.
+    waker: Arc<Mutex<Waker>>,
     /// Last, so that it is let go of last.
     _lock: Option<std::fs::File>,
 }
@@ -169,16 +174,21 @@ impl EmbeddedStore {
     fn switch(&mut self, free: Arc<LogFile>) -> Result<(), StoreFailure> {
         free.shrink(self.log_bound())?;
         let next = Tail::start(free, self.id, self.active.generation() + 1, self.active.end())?;
-        tables::write_begun(&self.database, next.generation())?;
+        StoreFailure::guard(|| tables::write_begun(&self.database, next.generation()))?;
         let full = Arc::new(std::mem::replace(&mut self.active, next));
         self.fold(full)
     }
 
     /// Starts to fold `full`.
     fn fold(&mut self, full: Arc<Tail>) -> Result<(), StoreFailure> {
-        let database = Arc::clone(&self.database);
-        let folding =
-            Folding::start(database, Arc::clone(&full), self.epochs.clone(), self.row_bytes, &self.settings)?;
+        let folder = Folder::new(
+            Arc::clone(&self.database),
+            Arc::clone(&full),
+            self.epochs.clone(),
+            self.row_bytes,
+            self.settings.fold_step,
+        );
+        let folding = Folding::start(folder, self.settings.folding, &self.waker)?;
         self.other = Other::Full(full, folding);
         Ok(())
     }
@@ -216,7 +226,8 @@ impl Store for EmbeddedStore {
             Other::Free(_) => None,
             Other::Failed => return Err(StoreFailure::Poisoned),
         };
-        let reader = EmbeddedReader::new(&self.database, full, &self.active, partition)?;
+        let reader =
+            StoreFailure::guard(|| EmbeddedReader::new(&self.database, full, &self.active, partition))?;
         Ok(PartitionReader::new(Box::new(reader)))
     }
 
@@ -244,6 +255,10 @@ impl Store for EmbeddedStore {
             self.commit(&frames)?;
         }
         Ok(outcomes)
+    }
+
+    fn wake_with(&mut self, waker: Waker) {
+        *self.waker.lock() = waker;
     }
 
     fn upkeep_due(&self) -> Upkeep {

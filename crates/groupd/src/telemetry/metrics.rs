@@ -76,6 +76,8 @@ pub mod name {
     pub const STORE_BATCH: &str = "groupd_store_batch_writes";
     /// Writes waiting for the next group commit.
     pub const STORE_QUEUE: &str = "groupd_store_queue_writes";
+    /// Bytes of the writes waiting for it.
+    pub const STORE_QUEUE_BYTES: &str = "groupd_store_queue_bytes";
     /// Writes that failed.
     pub const STORE_FAILURES: &str = "groupd_store_failures_total";
     /// Bytes of records made durable.
@@ -186,6 +188,7 @@ pub const METRICS: &[Metric] = &[
     metric(name::STORE_SECONDS, SECONDS, "From a write handed to the store to the end of its sync."),
     metric(name::STORE_BATCH, COUNTS, "Writes that shared one sync."),
     metric(name::STORE_QUEUE, GAUGE, "Writes that wait for the next sync."),
+    metric(name::STORE_QUEUE_BYTES, GAUGE, "Bytes of the writes that wait for the next sync."),
     metric(name::STORE_FAILURES, COUNTER, "Writes the store refused or lost."),
     metric(name::STORE_BYTES, COUNTER, "Bytes of records made durable."),
     metric(name::STORE_UPKEEP_SECONDS, SECONDS, "One step of the store's housekeeping."),

@@ -3,6 +3,7 @@
 
 mod commit;
 mod crash;
+mod damage;
 mod directory;
 mod disk;
 mod fold;

@@ -7,7 +7,7 @@ use coordinator::ids::{OffsetsPartition, OwnerEpoch};
 use coordinator::messages::StoreError;
 use crossbeam_channel::Receiver;
 
-use super::{CommitSettings, Request, StoreStatus, Waiting};
+use super::{CommitSettings, Request, StoreClient, StoreStatus, Waiting};
 use crate::store::{Batch, PartitionReader, Store, StoreFailure, Upkeep};
 use crate::telemetry::name;
 
@@ -16,7 +16,7 @@ pub(super) struct Committer {
     store: Box<dyn Store>,
     requests: Receiver<Request>,
     settings: CommitSettings,
-    status: Arc<StoreStatus>,
+    shared: StoreClient,
     meters: Meters,
     batches: Vec<Batch>,
     replies: Vec<Waiting>,
@@ -27,15 +27,15 @@ impl Committer {
         store: Box<dyn Store>,
         requests: Receiver<Request>,
         settings: CommitSettings,
-        status: Arc<StoreStatus>,
+        shared: StoreClient,
     ) -> Self {
         let meters = Meters::new();
-        Self { store, requests, settings, status, meters, batches: Vec::new(), replies: Vec::new() }
+        Self { store, requests, settings, shared, meters, batches: Vec::new(), replies: Vec::new() }
     }
 
     /// Serves until told to stop or nobody is left who could ask.
     pub(super) fn run(mut self) {
-        let alarm = PanicAlarm(Arc::clone(&self.status));
+        let alarm = PanicAlarm(Arc::clone(&self.shared.status));
         while let Some(request) = self.next_request() {
             if !self.serve(request) {
                 break;
@@ -55,7 +55,7 @@ impl Committer {
     /// The next request; housekeeping fills the time until it comes.
     fn next_request(&mut self) -> Option<Request> {
         loop {
-            if self.status.is_poisoned() || self.store.upkeep_due() == Upkeep::None {
+            if self.shared.status.is_poisoned() || self.store.upkeep_due() == Upkeep::None {
                 return self.requests.recv().ok();
             }
             match self.requests.try_recv() {
@@ -75,6 +75,7 @@ impl Committer {
                 // An answer nobody waits for any more is dropped: an epoch too many harms nobody.
                 Request::Acquire(partitions, answer) => drop(answer.send(self.acquire(&partitions))),
                 Request::Load(partition, epoch, answer) => drop(answer.send(self.load(partition, epoch))),
+                Request::Wake => {}
                 Request::Shutdown => return false,
             }
         }
@@ -106,7 +107,7 @@ impl Committer {
     }
 
     fn commit(&mut self, bytes: usize) {
-        let outcomes = if self.status.is_poisoned() {
+        let outcomes = if self.shared.status.is_poisoned() {
             Err(StoreFailure::Poisoned)
         } else {
             self.store.append(&self.batches)
@@ -129,7 +130,7 @@ impl Committer {
             }
         }
         self.batches.clear();
-        if !self.status.is_poisoned() && self.store.upkeep_due() == Upkeep::Now {
+        if !self.shared.status.is_poisoned() && self.store.upkeep_due() == Upkeep::Now {
             self.upkeep();
         }
     }
@@ -143,6 +144,7 @@ impl Committer {
         self.meters.writes.record(self.replies.len() as f64);
         self.meters.bytes.increment(bytes as u64);
         self.meters.waiting.set(self.requests.len() as f64);
+        self.meters.waiting_bytes.set(self.shared.room.used().saturating_sub(bytes) as f64);
     }
 
     fn acquire(&mut self, partitions: &[OffsetsPartition]) -> Result<Vec<OwnerEpoch>, StoreFailure> {
@@ -168,11 +170,11 @@ impl Committer {
     }
 
     fn refuse_if_poisoned(&self) -> Result<(), StoreFailure> {
-        if self.status.is_poisoned() { Err(StoreFailure::Poisoned) } else { Ok(()) }
+        if self.shared.status.is_poisoned() { Err(StoreFailure::Poisoned) } else { Ok(()) }
     }
 
     fn fail(&self, failure: &StoreFailure) {
-        self.status.poison(&failure.to_string());
+        self.shared.status.poison(&failure.to_string());
     }
 }
 
@@ -194,6 +196,7 @@ struct Meters {
     failures: metrics::Counter,
     bytes: metrics::Counter,
     waiting: metrics::Gauge,
+    waiting_bytes: metrics::Gauge,
     upkeep: metrics::Histogram,
 }
 
@@ -205,6 +208,7 @@ impl Meters {
             failures: metrics::counter!(name::STORE_FAILURES),
             bytes: metrics::counter!(name::STORE_BYTES),
             waiting: metrics::gauge!(name::STORE_QUEUE),
+            waiting_bytes: metrics::gauge!(name::STORE_QUEUE_BYTES),
             upkeep: metrics::histogram!(name::STORE_UPKEEP_SECONDS),
         }
     }

@@ -8,14 +8,17 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::Waker;
 use std::thread::JoinHandle;
 
 use coordinator::ids::OffsetsPartition;
+use parking_lot::Mutex;
 use redb::{Database, ReadableTable, Table, WriteTransaction};
 
-use super::tables::{EPOCHS, OPEN, ROWS, io_failure, redb_failure, write_progress};
+use super::rows::RowsInChange;
+use super::tables::{EPOCHS, OPEN, io_failure, redb_failure, write_progress};
 use super::tail::Tail;
-use super::{EmbeddedSettings, Epochs, FoldingThread};
+use super::{Epochs, FoldingThread};
 use crate::store::StoreFailure;
 use crate::store::fold::{Rows, fold, waiting_in};
 use crate::store::layout::RawRecord;
@@ -35,34 +38,22 @@ pub(super) enum Folding {
 
 impl Folding {
     pub(super) fn start(
-        database: Arc<Database>,
-        tail: Arc<Tail>,
-        epochs: Epochs,
-        row_bytes: u64,
-        settings: &EmbeddedSettings,
+        folder: Folder,
+        thread: FoldingThread,
+        waker: &Arc<Mutex<Waker>>,
     ) -> Result<Self, StoreFailure> {
-        let work = tail.partitions().into_iter().map(|partition| (partition, 0)).collect();
-        let step = settings.fold_step.max(1);
-        let folder = Folder {
-            database,
-            tail,
-            epochs,
-            row_bytes,
-            step,
-            work,
-            opens: Opens::default(),
-            held: BTreeMap::new(),
-        };
-        match settings.folding {
+        match thread {
             FoldingThread::Callers => Ok(Self::Here(Box::new(folder))),
-            FoldingThread::Own => Ok(Self::Thread(FoldThread::start(folder).map_err(io_failure)?)),
+            FoldingThread::Own => {
+                Ok(Self::Thread(FoldThread::start(folder, Arc::clone(waker)).map_err(io_failure)?))
+            }
         }
     }
 
     /// One step; or the end of the thread, waiting for it. None: there is more to do.
     pub(super) fn step(&mut self) -> Result<Option<Folded>, StoreFailure> {
         match self {
-            Self::Here(folder) => folder.step(),
+            Self::Here(folder) => folder.guarded_step(),
             Self::Thread(thread) => thread.join().map(Some),
         }
     }
@@ -72,27 +63,31 @@ impl Folding {
 #[derive(Debug)]
 pub(super) struct FoldThread {
     stop: Arc<AtomicBool>,
+    is_finished: Arc<AtomicBool>,
     thread: Option<JoinHandle<Result<Folded, StoreFailure>>>,
 }
 
 impl FoldThread {
-    fn start(mut folder: Folder) -> std::io::Result<Self> {
-        let stop = Arc::new(AtomicBool::new(false));
+    fn start(mut folder: Folder, waker: Arc<Mutex<Waker>>) -> std::io::Result<Self> {
+        let (stop, is_finished) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
         let stopped = Arc::clone(&stop);
+        let end = End { is_finished: Arc::clone(&is_finished), waker };
         let run = move || {
+            let _end = end;
             while !stopped.load(Ordering::Relaxed) {
-                if let Some(folded) = folder.step()? {
+                if let Some(folded) = folder.guarded_step()? {
                     return Ok(folded);
                 }
             }
             Err(StoreFailure::Poisoned)
         };
         let thread = std::thread::Builder::new().name("store-fold".to_owned()).spawn(run)?;
-        Ok(Self { stop, thread: Some(thread) })
+        Ok(Self { stop, is_finished, thread: Some(thread) })
     }
 
+    /// Whether joining it takes no time to speak of.
     pub(super) fn is_finished(&self) -> bool {
-        self.thread.as_ref().is_none_or(JoinHandle::is_finished)
+        self.is_finished.load(Ordering::Acquire)
     }
 
     fn join(&mut self) -> Result<Folded, StoreFailure> {
@@ -106,6 +101,20 @@ impl Drop for FoldThread {
         self.stop.store(true, Ordering::Relaxed);
         // What it would say is found again by the next start.
         drop(self.join());
+    }
+}
+
+/// Tells that a fold has ended, however it did: a failure must not wait for the next commit to be noticed.
+struct End {
+    is_finished: Arc<AtomicBool>,
+    waker: Arc<Mutex<Waker>>,
+}
+
+impl Drop for End {
+    fn drop(&mut self) {
+        // In this order: who sets a waker looks at the flag after that.
+        self.is_finished.store(true, Ordering::Release);
+        self.waker.lock().wake_by_ref();
     }
 }
 
@@ -126,6 +135,31 @@ pub(super) struct Folder {
 }
 
 impl Folder {
+    /// All of `tail` is to be folded, about `step` bytes at a time.
+    pub(super) fn new(
+        database: Arc<Database>,
+        tail: Arc<Tail>,
+        epochs: Epochs,
+        row_bytes: u64,
+        step: usize,
+    ) -> Self {
+        let work = tail.partitions().into_iter().map(|partition| (partition, 0)).collect();
+        Self {
+            database,
+            tail,
+            epochs,
+            row_bytes,
+            step: step.max(1),
+            work,
+            opens: Opens::default(),
+            held: BTreeMap::new(),
+        }
+    }
+
+    fn guarded_step(&mut self) -> Result<Option<Folded>, StoreFailure> {
+        StoreFailure::guard(|| self.step())
+    }
+
     fn step(&mut self) -> Result<Option<Folded>, StoreFailure> {
         let database = Arc::clone(&self.database);
         let mut write = database.begin_write().map_err(redb_failure)?;
@@ -141,7 +175,7 @@ impl Folder {
     }
 
     fn fold_frames(&mut self, write: &WriteTransaction) -> Result<(), StoreFailure> {
-        let table = write.open_table(ROWS).map_err(redb_failure)?;
+        let table = RowsInChange::open(write)?;
         let open = write.open_table(OPEN).map_err(redb_failure)?;
         let mut rows = StepRows {
             table: &table,
@@ -167,35 +201,34 @@ impl Folder {
             *done += 1;
         }
         let changed = rows.changed;
-        drop((table, open));
-        self.write_rows(write, changed)
+        self.write_rows(table, changed)
     }
 
     /// Writes what a step changed, but for the rows that must not be seen yet.
     fn write_rows(
         &mut self,
-        write: &WriteTransaction,
+        mut table: RowsInChange<'_>,
         changed: BTreeMap<Vec<u8>, Option<Vec<u8>>>,
     ) -> Result<(), StoreFailure> {
-        let mut table = write.open_table(ROWS).map_err(redb_failure)?;
         for (key, row) in changed {
             self.held.remove(&key);
             match row {
                 Some(row) if self.opens.began_in(&key, &row)? => {
                     self.held.insert(key, row);
                 }
-                row => put(&mut table, &mut self.row_bytes, &key, row.as_deref())?,
+                row => table.put(&key, row.as_deref(), &mut self.row_bytes)?,
             }
         }
-        Ok(())
+        table.finish()
     }
 
     /// What changes with the last step.
     fn finish(&mut self, write: &WriteTransaction) -> Result<(), StoreFailure> {
-        let mut rows = write.open_table(ROWS).map_err(redb_failure)?;
+        let mut rows = RowsInChange::open(write)?;
         for (key, row) in std::mem::take(&mut self.held) {
-            put(&mut rows, &mut self.row_bytes, &key, Some(&row))?;
+            rows.put(&key, Some(&row), &mut self.row_bytes)?;
         }
+        rows.finish()?;
         let mut open = write.open_table(OPEN).map_err(redb_failure)?;
         for ended in &self.opens.ended {
             for key in waiting_rows(&open, ended)? {
@@ -213,24 +246,6 @@ impl Folder {
         }
         write_progress(write, self.tail.generation(), self.row_bytes)
     }
-}
-
-/// Writes or removes a row, and keeps count of the bytes.
-fn put(
-    table: &mut Table<'_, &'static [u8], &'static [u8]>,
-    row_bytes: &mut u64,
-    key: &[u8],
-    row: Option<&[u8]>,
-) -> Result<(), StoreFailure> {
-    let old = match row {
-        Some(row) => table.insert(key, row).map_err(redb_failure)?,
-        None => table.remove(key).map_err(redb_failure)?,
-    };
-    let size = |row: usize| (key.len() + row) as u64;
-    let gone = old.map_or(0, |old| size(old.value().len()));
-    let come = row.map_or(0, |row| size(row.len()));
-    *row_bytes = (*row_bytes + come).saturating_sub(gone);
-    Ok(())
 }
 
 /// How the open transactions change by a log.
@@ -255,7 +270,7 @@ impl Opens {
 
 /// The rows as one step changes them, over the rows as they are.
 struct StepRows<'a, 'txn> {
-    table: &'a Table<'txn, &'static [u8], &'static [u8]>,
+    table: &'a RowsInChange<'txn>,
     open: &'a Table<'txn, &'static [u8], ()>,
     /// In order, so that rows side by side share the pages that are written.
     changed: BTreeMap<Vec<u8>, Option<Vec<u8>>>,
@@ -271,7 +286,7 @@ impl Rows for StepRows<'_, '_> {
         if let Some(row) = self.held.get(key) {
             return Ok(Some(row.clone()));
         }
-        Ok(self.table.get(key).map_err(redb_failure)?.map(|row| row.value().to_vec()))
+        self.table.get(key)
     }
 
     fn set(&mut self, key: Vec<u8>, row: Option<Vec<u8>>) -> Result<(), StoreFailure> {

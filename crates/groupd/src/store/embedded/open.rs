@@ -2,10 +2,11 @@
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read};
-use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::task::Waker;
 
+use parking_lot::Mutex;
 use redb::backends::FileBackend;
 use redb::{Builder, Database, StorageBackend};
 
@@ -247,14 +248,10 @@ fn read_rows(
     rows: Arc<dyn StorageBackend>,
     settings: &EmbeddedSettings,
 ) -> Result<(Database, Meta, Epochs), StoreFailure> {
-    let read = || {
+    StoreFailure::guard(|| {
         let database = open_rows(rows, settings)?;
         let (meta, epochs) = (tables::read_meta(&database)?, tables::read_epochs(&database)?);
         Ok((database, meta, epochs))
-    };
-    // redb trusts its pages: it may panic over one that was written over. Nothing it held is used after that.
-    std::panic::catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|_| {
-        Err(StoreFailure::Damaged(format!("{} was written over, or part of it is lost", FILES[0])))
     })
 }
 
@@ -281,6 +278,7 @@ fn assemble(
         other: Other::Free(free),
         row_bytes: meta.row_bytes,
         buffer: EntryBuffer::new(),
+        waker: Arc::new(Mutex::new(Waker::noop().clone())),
         _lock: lock,
     }
 }

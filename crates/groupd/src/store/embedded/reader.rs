@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use coordinator::ids::OffsetsPartition;
-use redb::{Database, Range, ReadableDatabase};
+use redb::{Database, ReadableDatabase};
 
 use super::log::LogFile;
-use super::tables::{ROWS, redb_failure};
+use super::rows::RowReader;
+use super::tables::redb_failure;
 use super::tail::{FrameAt, Tail};
 use crate::store::fold::{partition_prefix, unfold};
 use crate::store::{ReadPartition, StoreFailure};
@@ -14,8 +15,7 @@ use crate::store::{ReadPartition, StoreFailure};
 /// What was there when the reader was made. A fold that goes on meanwhile is not seen, and a log that is read
 /// is not used again before the reader is gone.
 pub(super) struct EmbeddedReader {
-    prefix: [u8; 4],
-    rows: Option<Range<'static, &'static [u8], &'static [u8]>>,
+    rows: Option<RowReader>,
     logs: std::vec::IntoIter<(Arc<LogFile>, Vec<FrameAt>)>,
     frames: Option<(Arc<LogFile>, std::vec::IntoIter<FrameAt>)>,
 }
@@ -27,28 +27,21 @@ impl EmbeddedReader {
         active: &Tail,
         partition: OffsetsPartition,
     ) -> Result<Self, StoreFailure> {
-        let prefix = partition_prefix(partition);
         let read = database.begin_read().map_err(redb_failure)?;
-        let table = read.open_table(ROWS).map_err(redb_failure)?;
-        let rows = table.range::<&[u8]>(prefix.as_slice()..).map_err(redb_failure)?;
+        let rows = RowReader::new(&read, partition_prefix(partition))?;
         let tails = full.into_iter().chain([active]);
         let logs: Vec<_> = tails.map(|tail| (tail.file(), tail.frames_of(partition).to_vec())).collect();
-        Ok(Self { prefix, rows: Some(rows), logs: logs.into_iter(), frames: None })
+        Ok(Self { rows: Some(rows), logs: logs.into_iter(), frames: None })
     }
 
     /// Appends rows up to the limit; the rows are left behind at their end.
     fn read_rows(&mut self, limit: usize, out: &mut Vec<u8>) -> Result<(), StoreFailure> {
-        let Some(rows) = &mut self.rows else { return Ok(()) };
-        while out.len() < limit {
-            let Some((key, row)) = rows.next().transpose().map_err(redb_failure)? else {
+        while let Some(rows) = &mut self.rows
+            && out.len() < limit
+        {
+            if !rows.next(|key, row| unfold(key, row, out))? {
                 self.rows = None;
-                return Ok(());
-            };
-            if !key.value().starts_with(&self.prefix) {
-                self.rows = None;
-                return Ok(());
             }
-            unfold(key.value(), row.value(), out)?;
         }
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! What is kept in redb.
+//! What is kept in redb, besides the [`rows`](super::rows).
 
 use redb::{Database, ReadableDatabase, ReadableTable, StorageBackend, TableDefinition, TableError};
 use std::io;
@@ -6,11 +6,9 @@ use std::sync::Arc;
 
 use coordinator::ids::{OffsetsPartition, OwnerEpoch};
 
-use super::{Epochs, FORMAT_VERSION};
+use super::{Epochs, FORMAT_VERSION, rows};
 use crate::store::StoreFailure;
 
-/// Row key to row, as [`fold`](crate::store::fold) has them.
-pub(super) const ROWS: TableDefinition<'static, &[u8], &[u8]> = TableDefinition::new("rows");
 /// An open transaction's key, then the key of a row it waits in.
 pub(super) const OPEN: TableDefinition<'static, &[u8], ()> = TableDefinition::new("open");
 /// The epoch of each partition's owner.
@@ -93,7 +91,7 @@ pub(super) fn create(database: &Database, store: u64) -> Result<Meta, StoreFailu
     let meta = Meta { store, folded: 0, begun: 0, row_bytes: 0 };
     let mut write = database.begin_write().map_err(redb_failure)?;
     write.set_quick_repair(true);
-    write.open_table(ROWS).map_err(redb_failure)?;
+    rows::create(&write)?;
     write.open_table(OPEN).map_err(redb_failure)?;
     write.open_table(EPOCHS).map_err(redb_failure)?;
     {

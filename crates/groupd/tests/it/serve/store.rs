@@ -2,17 +2,19 @@
 
 use std::sync::Arc;
 
+use coordinator::Partitioner;
 use coordinator::ids::{OffsetsPartition, OwnerEpoch};
 use coordinator::messages::StoreError;
 use crossbeam_channel::{Receiver, Sender, bounded};
 use groupd::server::{Opened, Server};
 use groupd::store::{Batch, MemoryStore, PartitionReader, ReadPartition, Store, StoreFailure};
 use groupd::telemetry::Readiness;
+use kafka_wire::offset_commit::{OffsetCommitRequestPartition, OffsetCommitRequestTopic};
 use kafka_wire::offset_delete::{OffsetDeleteRequestPartition, OffsetDeleteRequestTopic};
 use kafka_wire::{
     DeleteGroupsRequest, DeleteGroupsResponse, DescribeGroupsRequest, DescribeGroupsResponse,
-    HeartbeatRequest, HeartbeatResponse, ListGroupsRequest, ListGroupsResponse, OffsetDeleteRequest,
-    OffsetDeleteResponse,
+    HeartbeatRequest, HeartbeatResponse, ListGroupsRequest, ListGroupsResponse, OffsetCommitRequest,
+    OffsetCommitResponse, OffsetDeleteRequest, OffsetDeleteResponse,
 };
 use parking_lot::Mutex;
 
@@ -40,6 +42,7 @@ enum Writes {
 /// A memory store with a hand on it. Loading waits until the sender of `gate` is dropped.
 struct Handled {
     inner: MemoryStore,
+    gated: Gates,
     writes: Arc<Mutex<Writes>>,
     gate: Receiver<()>,
 }
@@ -52,6 +55,14 @@ impl Hand {
         *self.writes.lock() = Writes::Wait(here, gate);
         (held, release)
     }
+}
+
+/// What waits at the gate.
+#[derive(Clone, Copy)]
+enum Gates {
+    All,
+    /// That of one partition.
+    One(OffsetsPartition),
 }
 
 /// The test's end of it.
@@ -72,7 +83,11 @@ impl Store for Handled {
     ) -> Result<PartitionReader, StoreFailure> {
         let reader = self.inner.load(partition, epoch)?;
         // The catalog, and what else belongs to no group, is read before anybody is let in.
-        if partition.0 < 0 {
+        let passes = match self.gated {
+            Gates::All => partition.0 < 0,
+            Gates::One(gated) => partition != gated,
+        };
+        if passes {
             return Ok(reader);
         }
         Ok(PartitionReader::new(Box::new(Gated { gate: self.gate.clone() })))
@@ -107,9 +122,13 @@ impl ReadPartition for Gated {
 
 /// A server on a store with a hand on it, still loading.
 fn start() -> (Server, Hand) {
+    start_gated(Gates::All)
+}
+
+fn start_gated(gated: Gates) -> (Server, Hand) {
     let (open, gate) = bounded(0);
     let writes = Arc::new(Mutex::new(Writes::Succeed));
-    let store = Handled { inner: MemoryStore::new(), writes: Arc::clone(&writes), gate };
+    let store = Handled { inner: MemoryStore::new(), gated, writes: Arc::clone(&writes), gate };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     let opened = || Ok(Opened { store: Box::new(store), cluster_id: "handled".into() });
     let server = Server::start_with(runtime, &settings(), opened).unwrap();
@@ -147,6 +166,82 @@ fn clients_are_answered_while_groups_load() {
     server.wait_until_loaded().unwrap();
     assert_eq!(server.health().readiness(), Readiness::Ready);
     assert_eq!(heartbeat(&mut client), UNKNOWN_MEMBER_ID);
+    server.stop();
+}
+
+/// What a commit of this group, from outside of it, is answered.
+fn commit_to(client: &mut Client, group: &str) -> i16 {
+    let partition =
+        OffsetCommitRequestPartition { partition_index: 0, committed_offset: 7, ..Default::default() };
+    let topics =
+        vec![OffsetCommitRequestTopic { name: "orders", partitions: vec![partition], ..Default::default() }];
+    let body = client.ask(9, &OffsetCommitRequest { group_id: group, topics, ..Default::default() });
+    read::<OffsetCommitResponse<'_>>(9, &body).topics[0].partitions[0].error_code
+}
+
+#[test]
+fn groups_whose_partition_is_loaded_are_served_while_others_load() {
+    let partition = |group: &str| Partitioner::Kafka { partitions: 50 }.partition(&group.into());
+    let (mut server, mut hand) = start_gated(Gates::One(partition("orders-app")));
+    // On the other of two shards, and so not behind it.
+    let loaded = (0..)
+        .map(|n| format!("group-{n}"))
+        .find(|name| (partition(name).0 ^ partition("orders-app").0) & 1 == 1);
+    let loaded = loaded.unwrap();
+    let mut client = Client::connect(server.address());
+    while commit_to(&mut client, &loaded) == COORDINATOR_LOAD_IN_PROGRESS {}
+    for _ in 0..3 {
+        assert_eq!(commit_to(&mut client, "orders-app"), COORDINATOR_LOAD_IN_PROGRESS);
+        assert_eq!(commit_to(&mut client, &loaded), 0);
+    }
+    assert_eq!(server.health().readiness(), Readiness::Loading);
+    hand.gate = None;
+    server.wait_until_loaded().unwrap();
+    assert_eq!(commit_to(&mut client, "orders-app"), 0);
+    server.stop();
+}
+
+/// A store of which one partition cannot be read.
+struct Unreadable(MemoryStore);
+
+struct Panics;
+
+impl ReadPartition for Panics {
+    fn read(&mut self, _limit: usize, _out: &mut Vec<u8>) -> Result<(), StoreFailure> {
+        panic!("a page is not what it should be");
+    }
+}
+
+impl Store for Unreadable {
+    fn acquire(&mut self, partitions: &[OffsetsPartition]) -> Result<Vec<OwnerEpoch>, StoreFailure> {
+        self.0.acquire(partitions)
+    }
+
+    fn load(
+        &mut self,
+        partition: OffsetsPartition,
+        epoch: OwnerEpoch,
+    ) -> Result<PartitionReader, StoreFailure> {
+        if partition == OffsetsPartition(7) {
+            return Ok(PartitionReader::new(Box::new(Panics)));
+        }
+        self.0.load(partition, epoch)
+    }
+
+    fn append(&mut self, batches: &[Batch]) -> Result<Vec<Result<(), StoreError>>, StoreFailure> {
+        self.0.append(batches)
+    }
+}
+
+#[test]
+fn a_partition_that_cannot_be_read_is_named_and_never_served_by_half() {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    let opened =
+        || Ok(Opened { store: Box::new(Unreadable(MemoryStore::new())), cluster_id: "unreadable".into() });
+    let mut server = Server::start_with(runtime, &settings(), opened).unwrap();
+    let told = format!("{:#}", server.wait_until_loaded().unwrap_err());
+    assert!(told.contains("offsets partition 7 cannot be loaded: the store is damaged"), "{told}");
+    assert_ne!(server.health().readiness(), Readiness::Ready);
     server.stop();
 }
 
@@ -264,6 +359,12 @@ fn a_broken_store_acknowledges_nothing_more() {
     *hand.writes.lock() = Writes::Succeed;
     assert_ne!(member.commit(43), 0, "what a failed disk says later is not to be believed");
     assert_eq!(member.heartbeat(), 0, "members are not lost for it");
+    // Told by another thread, soon.
+    while server.health().readiness() == Readiness::Ready {
+        assert_eq!(member.heartbeat(), 0);
+    }
+    let readiness = server.health().readiness();
+    assert!(readiness.describe().contains("the disk is on fire"), "{readiness:?}");
     server.stop();
 }
 

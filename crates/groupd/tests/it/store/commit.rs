@@ -6,10 +6,11 @@ use coordinator::ids::{OffsetsPartition, OwnerEpoch};
 use coordinator::messages::{StoreError, StoreId};
 use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
 use groupd::store::{
-    Batch, CommitSettings, CommitThread, MemoryStore, PartitionReader, Store, StoreFailure, StoreHandle,
-    Stored, Upkeep,
+    Batch, CommitSettings, CommitThread, EmbeddedSettings, EmbeddedStore, FoldingThread, MemoryStore,
+    PartitionReader, SECTOR, Store, StoreFailure, StoreHandle, Stored, Upkeep,
 };
 
+use super::disk::{Disk, small_settings};
 use super::model::{Model, loaded, offset};
 
 const P: OffsetsPartition = OffsetsPartition(0);
@@ -51,10 +52,13 @@ struct Bench {
 }
 
 fn bench(queue: usize) -> Bench {
+    bench_with(CommitSettings { queue, ..CommitSettings::default() })
+}
+
+fn bench_with(settings: CommitSettings) -> Bench {
     let (enter, entered) = unbounded();
     let (leave, left) = unbounded();
     let store = Gated { inner: MemoryStore::new(), entered: enter, leave: left };
-    let settings = CommitSettings { queue, ..CommitSettings::default() };
     let thread = CommitThread::start(Box::new(store), settings).unwrap();
     let (inbox, outcomes) = unbounded::<Stored>();
     let handle = thread.handle(Arc::new(inbox));
@@ -113,6 +117,60 @@ fn a_full_queue_holds_its_writers_back() {
     }
     let ids: Vec<_> = (0..4).map(|_| b.outcomes.recv().unwrap().id.0).collect();
     assert_eq!(ids, [0, 1, 2, 3]);
+}
+
+#[test]
+fn bytes_that_wait_hold_writers_back_as_well() {
+    let bytes = batch(OwnerEpoch(1), 0).records().len();
+    let settings = CommitSettings { queue_bytes: 3 * bytes, commit_bytes: 1, ..CommitSettings::default() };
+    let b = bench_with(settings);
+    let (done, is_done) = unbounded();
+    b.handle.append(StoreId(0), batch(b.epoch, 0));
+    assert_eq!(b.entered.recv(), Ok(1));
+    b.handle.append(StoreId(1), batch(b.epoch, 1));
+    b.handle.append(StoreId(2), batch(b.epoch, 2));
+    // Three are there, one of them being written. A large one waits until it is alone, and who comes then waits for it.
+    let (handle, epoch) = (b.handle.clone(), b.epoch);
+    let large: Vec<_> = (0..5).map(|partition| offset("g", partition, 9)).collect();
+    let writer = std::thread::spawn(move || {
+        handle.append(StoreId(3), Batch::new(P, epoch, &large).unwrap());
+        done.send(()).unwrap();
+    });
+    for answered in 0..3 {
+        assert!(is_done.try_recv().is_err(), "let in beside {} others", 3 - answered);
+        b.leave.send(Ok(())).unwrap();
+        assert_eq!(b.outcomes.recv(), Ok(ok(answered)));
+    }
+    is_done.recv().unwrap();
+    writer.join().unwrap();
+    b.leave.send(Ok(())).unwrap();
+    assert_eq!(b.outcomes.recv(), Ok(ok(3)));
+    // All of it was given back.
+    for id in 4..7 {
+        b.handle.append(StoreId(id), batch(b.epoch, 0));
+        b.leave.send(Ok(())).unwrap();
+    }
+    assert_eq!((4..7).map(|_| b.outcomes.recv().unwrap().id.0).collect::<Vec<_>>(), [4, 5, 6]);
+}
+
+#[test]
+fn a_fold_that_fails_while_nobody_writes_is_noticed() {
+    let disk = Disk::new(3);
+    let settings = EmbeddedSettings { folding: FoldingThread::Own, ..small_settings() };
+    let store = EmbeddedStore::open(disk.store_files(), settings, 1).unwrap();
+    let thread = CommitThread::start(Box::new(store), CommitSettings::default()).unwrap();
+    let client = thread.client();
+    let epoch = client.acquire(&[P]).unwrap()[0];
+    disk.fail_the_fold();
+    // Until the log is full, and not once more.
+    for value in 0..i64::try_from(settings.min_log / SECTOR).unwrap() {
+        assert_eq!(client.append(batch(epoch, value)), Ok(()));
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+    let stopped = runtime.block_on(async {
+        tokio::time::timeout(std::time::Duration::from_secs(20), thread.status().stopped()).await
+    });
+    assert!(stopped.expect("noticed").contains("the disk failed: a bad sector"));
 }
 
 #[test]

@@ -32,6 +32,7 @@ struct State {
     fault: Option<(u64, Fault)>,
     crashed: bool,
     lies: bool,
+    fold_fails: bool,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -63,6 +64,7 @@ impl Disk {
             fault: None,
             crashed: false,
             lies: false,
+            fold_fails: false,
         })))
     }
 
@@ -75,6 +77,11 @@ impl Disk {
     /// From now on syncs say that they are done, and do nothing.
     pub(super) fn lie(&self) {
         self.0.lock().lies = true;
+    }
+
+    /// From now on the folding thread finds the disk bad, and nobody else does.
+    pub(super) fn fail_the_fold(&self) {
+        self.0.lock().fold_fails = true;
     }
 
     pub(super) fn operations(&self) -> u64 {
@@ -178,6 +185,9 @@ impl State {
     fn operate(&mut self) -> Option<Fault> {
         if self.crashed {
             return Some(Fault::Crash);
+        }
+        if self.fold_fails && std::thread::current().name() == Some("store-fold") {
+            return Some(Fault::Error);
         }
         let now = self.operations;
         self.operations += 1;
