@@ -3,8 +3,6 @@
 //!
 //! `cargo bench -p benches --bench recovery_memory -- --groups 1000000`
 
-#![expect(clippy::disallowed_methods, reason = "a thread that watches the others")]
-
 use std::alloc::System;
 use std::sync::atomic::{AtomicBool, Ordering};
 

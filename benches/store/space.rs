@@ -156,7 +156,9 @@ fn batch(group: u32, number: u32) -> Vec<Record> {
 
 fn encoded(records: &[Record]) -> u64 {
     let mut bytes = Vec::new();
-    records.iter().for_each(|record| groupd::store::layout::encode_record(record, &mut bytes));
+    for record in records {
+        groupd::store::layout::encode_record(record, &mut bytes);
+    }
     bytes.len() as u64
 }
 
@@ -179,7 +181,7 @@ fn come_back(directory: &Path, keys: u32) {
     }
     assert!(records >= keys as usize, "{records} records for {keys} keys");
     let took: Duration = start.elapsed();
-    println!("  reopened in {opened:.1?}, read in {:.1?}: {records} records", took - opened);
+    println!("  reopened in {opened:.1?}, read in {:.1?}: {records} records", took.saturating_sub(opened));
 }
 
 fn length(directory: &Path) -> u64 {
