@@ -1,4 +1,4 @@
-//! What is kept in redb, besides the [`rows`](super::rows).
+//! What is kept in redb, besides the [`rows`].
 
 use redb::{Database, ReadableDatabase, ReadableTable, StorageBackend, TableDefinition, TableError};
 use std::io;

@@ -184,7 +184,7 @@ fn groups_whose_partition_is_loaded_are_served_while_others_load() {
     let partition = |group: &str| Partitioner::Kafka { partitions: 50 }.partition(&group.into());
     let (mut server, mut hand) = start_gated(Gates::One(partition("orders-app")));
     // On the other of two shards, and so not behind it.
-    let loaded = (0..)
+    let loaded = (0..1_000)
         .map(|n| format!("group-{n}"))
         .find(|name| (partition(name).0 ^ partition("orders-app").0) & 1 == 1);
     let loaded = loaded.unwrap();

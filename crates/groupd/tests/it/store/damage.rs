@@ -20,7 +20,9 @@ fn lived_in() -> (Disk, EmbeddedStore, OwnerEpoch, Model) {
     let epoch = store.acquire(&[P]).unwrap()[0];
     let mut model = Model::default();
     let records = generation(0);
-    records.iter().for_each(|record| model.apply(record));
+    for record in &records {
+        model.apply(record);
+    }
     commit(&mut store, epoch, &records).unwrap();
     (disk, store, epoch, model)
 }
