@@ -1,7 +1,7 @@
 //! Asks for memory before it is needed.
 //!
 //! It takes an instruction that safe Rust has no word for. Reading ahead by plain loads, as safe code can, holds back what
-//! comes after until the memory is there. Measured in one run against that (`benches/timer.rs`, best of 10, two cores of
+//! comes after until the memory is there. Measured in one run against that (`benches/timer.rs`, least of 15 runs at 100,000 and of 6 at a million, two cores of
 //! an AMD EPYC with other work on them): W4 by ticks 37 to 33 ns a timer at 100,000 and 57 to 46 at a million, W4 in one
 //! jump 35 to 29 and 56 to 41, W7 11 to 9 and 32 to 26.
 
