@@ -9,6 +9,7 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::admin::AdminCommand;
 use crate::settings::{Settings, SettingsError};
+use crate::shown;
 use crate::store::StoreCommand;
 
 /// Exit code where the command line or a setting is wrong.
@@ -138,9 +139,10 @@ impl<W: Write> Write for Output<W> {
     }
 }
 
-/// One line to standard error; where that is gone as well, there is nobody left to tell.
+/// One line to standard error, whatever is in the names that `sentence` repeats; where that is gone as well, there is
+/// nobody left to tell.
 pub fn complain(sentence: &str) {
-    drop(writeln!(std::io::stderr(), "error: {sentence}"));
+    drop(writeln!(std::io::stderr(), "error: {}", shown::sentence(sentence)));
 }
 
 /// What can be run.

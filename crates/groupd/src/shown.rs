@@ -4,7 +4,7 @@
 //! a terminal takes for commands.
 
 use std::borrow::Cow;
-use std::fmt;
+use std::fmt::{self, Write};
 
 /// The most characters of one text in a log line.
 const IN_LOG: usize = 256;
@@ -44,6 +44,31 @@ pub(crate) fn on_one_line(text: &str, width: usize) -> String {
     // Escapes are longer than what they stand for.
     let (front, cut_again) = self::front(&line, width);
     if cut || cut_again { format!("{front}…") } else { line }
+}
+
+/// A sentence for a terminal or a file, whole and on one line: whatever others have put into it.
+pub(crate) fn sentence(text: &str) -> String {
+    on_one_line(text, usize::MAX)
+}
+
+/// JSON that means the same, with escapes for what a terminal could take for more than text: JSON's own rules leave all
+/// but the lowest control characters as they are.
+pub(crate) fn json(text: &str) -> Cow<'_, str> {
+    let is_harmless = |letter: char| letter == '\n' || is_printable(letter);
+    if text.chars().all(is_harmless) {
+        return Cow::Borrowed(text);
+    }
+    let mut escaped = String::with_capacity(text.len() + 16);
+    for letter in text.chars() {
+        if is_harmless(letter) {
+            escaped.push(letter);
+        } else {
+            for unit in letter.encode_utf16(&mut [0; 2]) {
+                write!(escaped, "\\u{unit:04x}").expect("invariant: writing to a String cannot fail");
+            }
+        }
+    }
+    Cow::Owned(escaped)
 }
 
 /// The first `most` characters, and whether there are more.
@@ -94,11 +119,22 @@ mod tests {
     }
 
     #[test]
+    fn json_stays_what_it_means() {
+        let text = "a\n\u{1b}[2J\u{9b}1m\u{202e}\u{7f}\u{e0001}\"\\ö";
+        let plain = serde_json::to_string(text).expect("is JSON");
+        let escaped = json(&plain);
+        assert!(escaped.chars().all(is_printable), "{escaped}");
+        assert_eq!(serde_json::from_str::<String>(&escaped).expect("is JSON"), text);
+        assert!(matches!(json("{\n  \"größe\": 1\n}"), Cow::Borrowed(_)));
+    }
+
+    #[test]
     fn a_cell_is_one_line_and_never_wider() {
         assert_eq!(on_one_line("a \"note\"", 60), "a \"note\"");
         assert_eq!(on_one_line("a\r\n\tb\u{1b}[1m", 60), "a\\r\\n\\tb\\u{1b}[1m");
         assert_eq!(on_one_line("abcdef", 6), "abcdef");
         assert_eq!(on_one_line("abcdefg", 6), "abcdef…");
         assert_eq!(on_one_line("\n\n\n\n", 6), "\\n\\n\\n…");
+        assert_eq!(sentence("group a\nerror: b\u{9b}2J is gone"), "group a\\nerror: b\\u{9b}2J is gone");
     }
 }

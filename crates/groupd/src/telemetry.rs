@@ -12,4 +12,4 @@ mod process;
 pub use health::{Health, Readiness};
 pub use http::{bind, serve};
 pub use logs::start as start_logs;
-pub use metrics::{METRICS, Metric, MetricKind, Metrics, name};
+pub use metrics::{METRICS, Metric, MetricKind, Metrics, Series, name};

@@ -1,5 +1,6 @@
 //! Bytes to the coordinator's messages and back, one file per API. Versions and error codes end here.
 
+mod commits;
 mod delete_groups;
 mod describe_groups;
 pub(crate) mod errors;
@@ -82,10 +83,10 @@ pub(crate) enum Asked {
     DescribeGroups,
     ListGroups,
     DeleteGroups,
-    OffsetCommit(offset_commit::Asked),
+    OffsetCommit(commits::Asked),
     OffsetFetch(offset_fetch::Asked),
     OffsetDelete(offset_delete::Asked),
-    TxnOffsetCommit(txn_offset_commit::Asked),
+    TxnOffsetCommit(commits::Asked),
 }
 
 /// Reads the body of a request.

@@ -14,7 +14,7 @@ use super::error::AdminError;
 use super::events::{self, Happened};
 use super::offsets::{self, Committed};
 use super::report::{self, Form, Report};
-use crate::tables;
+use crate::{shown, tables};
 
 /// What Kafka calls the states of groups, of the newer consumer protocol too.
 const STATES: [&str; 7] =
@@ -63,8 +63,12 @@ pub(super) fn run(command: &GroupsCommand, cluster: &mut Cluster, form: Form) ->
         GroupsCommand::Events { group } => {
             let events = events::happened(cluster, group)?;
             let none = || format!("nothing is known of what happened to group {group}");
-            let text = || if events.is_empty() { none() } else { events::text(&events) };
-            Ok(Report::new(form, text, || events::json(&events)))
+            let json = || events::json(&events);
+            Ok(if events.is_empty() {
+                Report::sentence(form, none, json)
+            } else {
+                Report::new(form, || events::text(&events), json)
+            })
         }
         GroupsCommand::Delete { group } => delete(cluster, form, group),
         GroupsCommand::Evict { group, member, all, reason } => {
@@ -156,7 +160,7 @@ fn describe_text(
     let protocols = [protocol_type.as_str(), protocol.as_str()].join(" ");
     let about = [state.clone(), report::count(members.len(), "member"), protocols.trim().into()];
     let about: Vec<_> = about.into_iter().filter(|part| !part.is_empty()).collect();
-    let mut text = format!("group {group}: {}, at {coordinator}", about.join(", "));
+    let mut text = shown::sentence(&format!("group {group}: {}, at {coordinator}", about.join(", ")));
     if !members.is_empty() {
         let rows = members.iter().map(|member| {
             [

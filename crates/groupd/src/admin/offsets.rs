@@ -154,6 +154,8 @@ fn get(cluster: &mut Cluster, form: Form, group: &str, only: &[Selection]) -> Re
     if all.is_empty() && describe::described(cluster, group)?.is_none() {
         return Err(groups::not_found(group));
     }
+    let is_there = |one: &&Selection| all.iter().any(|of| one.covers(&of.topic, of.partition));
+    let absent = only.iter().filter(|one| !is_there(one)).map(|one| nothing_for(group, one)).collect();
     let covered = |of: &Committed| only.iter().any(|one| one.covers(&of.topic, of.partition));
     all.retain(|of| only.is_empty() || covered(of));
     let epoch = |epoch: i32| if epoch < 0 { String::new() } else { epoch.to_string() };
@@ -162,11 +164,20 @@ fn get(cluster: &mut Cluster, form: Form, group: &str, only: &[Selection]) -> Re
         [topic, of.partition.to_string(), of.offset.to_string(), epoch(of.leader_epoch), note]
     };
     let header = ["TOPIC", "PARTITION", "OFFSET", "LEADER-EPOCH", "METADATA"];
-    let text = || match all.as_slice() {
-        [] => format!("group {group} has committed nothing"),
-        all => tables::columns(header, all.iter().map(row)),
+    let json = || all.iter().map(Committed::json).collect();
+    let mut report = if all.is_empty() && only.is_empty() {
+        Report::sentence(form, || format!("group {group} has committed nothing"), json)
+    } else if all.is_empty() && form == Form::Tables {
+        Report::default()
+    } else {
+        Report::new(form, || tables::columns(header, all.iter().map(row)), json)
     };
-    Ok(Report::new(form, text, || all.iter().map(Committed::json).collect()))
+    report.refusals = absent;
+    Ok(report)
+}
+
+fn nothing_for(group: &str, selection: &Selection) -> String {
+    format!("group {group} has committed nothing for {selection}")
 }
 
 /// Refuses if `group` has members, and says who: their next commits would undo it.
@@ -269,7 +280,7 @@ fn delete(cluster: &mut Cluster, form: Form, group: &str, only: &[Selection]) ->
         }
         let there = all.iter().any(|of| selection.covers(&of.topic, of.partition));
         if chosen == before && !there {
-            let sentence = format!("group {group} has committed nothing for {selection}");
+            let sentence = nothing_for(group, selection);
             outcomes.push((json!({ "selection": selection.to_string() }), Err(sentence)));
         }
     }

@@ -4,7 +4,7 @@ use std::io;
 
 use serde_json::Value;
 
-use crate::cli;
+use crate::{cli, shown};
 
 /// For whom the outcome is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +25,11 @@ pub(super) struct Report {
 }
 
 impl Report {
+    /// One line, where all is well: whatever is in the names that it repeats.
+    pub(super) fn sentence(form: Form, text: impl FnOnce() -> String, json: impl FnOnce() -> Value) -> Self {
+        Self::new(form, || shown::sentence(&text()), json)
+    }
+
     /// Where all is well. Only the form that is wanted is made: there may be many groups.
     pub(super) fn new(form: Form, text: impl FnOnce() -> String, json: impl FnOnce() -> Value) -> Self {
         let text = match form {
@@ -41,7 +46,7 @@ impl Report {
         let mut all = Vec::new();
         for (mut json, outcome) in outcomes {
             match outcome {
-                Ok(sentence) => done.push(sentence),
+                Ok(sentence) => done.push(shown::sentence(&sentence)),
                 Err(sentence) => {
                     json["error"] = Value::from(sentence.as_str());
                     report.refusals.push(sentence);
@@ -71,7 +76,7 @@ impl Report {
 }
 
 fn pretty(json: &Value) -> String {
-    format!("{json:#}")
+    shown::json(&format!("{json:#}")).into_owned()
 }
 
 /// `1 member`, `2 members`.

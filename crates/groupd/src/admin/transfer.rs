@@ -15,6 +15,7 @@ use super::fitting::Fitting;
 use super::groups;
 use super::offsets::{self, Committed};
 use super::report::{Form, Report, count};
+use crate::shown;
 
 /// The longest line, bytes: names, numbers and a note are far below.
 const MAX_LINE: u64 = 1 << 20;
@@ -56,7 +57,8 @@ pub(super) fn export(cluster: &mut Cluster, only: &[String]) -> Result<Report, A
         }
         for Committed { topic, partition, offset, leader_epoch, metadata } in all {
             let line = Line { group: group.clone(), topic, partition, offset, leader_epoch, metadata };
-            lines.push(serde_json::to_string(&line).expect("invariant: text and numbers are JSON"));
+            let line = serde_json::to_string(&line).expect("invariant: text and numbers are JSON");
+            lines.push(shown::json(&line).into_owned());
         }
     }
     // JSON in either form.
@@ -79,7 +81,7 @@ pub(super) fn import(
     };
     let groups = groups.map_err(|(number, why)| AdminError::Usage(format!("{shown}:{number}: {why}")))?;
     if groups.is_empty() {
-        return Ok(Report::new(
+        return Ok(Report::sentence(
             form,
             || format!("{shown} holds no offsets: nothing to commit"),
             || json!([]),
@@ -104,11 +106,20 @@ pub(super) fn import(
         let outcome = if refusals.is_empty() {
             Ok(format!("group {group}: {} committed", count(all.len(), "offset")))
         } else {
-            Err(refusals.join("\nerror: "))
+            Err(some_of(&refusals))
         };
         outcomes.push((json, outcome));
     }
     Ok(Report::of_each(form, outcomes))
+}
+
+/// The first of these sentences, and how many more there are.
+fn some_of(refusals: &[String]) -> String {
+    let some = refusals[..refusals.len().min(SHOWN)].join("; ");
+    match refusals.len().saturating_sub(SHOWN) {
+        0 => some,
+        more => format!("{some}; and {more} more like these"),
+    }
 }
 
 /// Why nothing may be committed: at most [`SHOWN`] sentences, and how many more there would be. An error, if a group

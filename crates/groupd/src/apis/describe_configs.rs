@@ -14,9 +14,9 @@ const TOPIC: i8 = 2;
 /// A broker, by its id.
 const BROKER: i8 = 4;
 /// A group, by its id.
-pub(crate) const GROUP: i8 = 32;
+const GROUP: i8 = 32;
 /// What the names of a group's events begin with; their number follows.
-pub(crate) const EVENT: &str = "event.";
+const EVENT: &str = "event.";
 /// Bytes of events in one answer: a short question must not make a long one. Groups that are named after so many are
 /// told of are refused.
 const EVENT_BYTES: usize = 1 << 20;

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::str::FromStr;
 use std::time::Duration;
 
-use super::layers::Raw;
+use super::layers::{Raw, Source};
 use super::table::{self, Allowed, Setting};
 use super::values::{HostPort, TopicSetting};
 use super::{Settings, SettingsError};
@@ -116,7 +116,12 @@ impl<'a> Reader<'a> {
     pub(super) fn topics(&mut self, name: &str) -> Vec<TopicSetting> {
         self.read(name, |text| {
             let mut topics: Vec<TopicSetting> = Vec::new();
-            for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
+            // A variable that is empty, a list without items.
+            let parts = text.split(',').map(str::trim).filter(|_| !text.trim().is_empty());
+            for part in parts {
+                if part.is_empty() {
+                    return Err("one of them is empty".into());
+                }
                 let topic: TopicSetting = part.parse()?;
                 match topics.iter().find(|known| known.name == topic.name) {
                     Some(known) if known.partitions != topic.partitions => {
@@ -160,7 +165,10 @@ impl<'a> Reader<'a> {
     fn read<T>(&mut self, name: &str, parse: impl Fn(&str) -> Result<T, String>) -> T {
         let setting = table::known(name);
         let (text, source) = self.raw.get(setting);
-        match parse(text) {
+        let is_forgotten = text.is_empty() && setting.flag.is_some_and(|flag| source == Source::Flag(flag));
+        // As where a script's variable is not set: to go on as if nothing had been typed would hide it.
+        let parsed = if is_forgotten { Err("it is empty".into()) } else { parse(text) };
+        match parsed {
             Ok(value) => value,
             Err(why) => {
                 let allowed = setting.allowed.describe();

@@ -138,7 +138,11 @@ impl Raw {
             return Err(bad(format!("is {size} bytes; a settings file has at most {MAX_FILE}")));
         }
         let text = std::fs::read_to_string(path).map_err(|error| bad(format!("cannot be read: {error}")))?;
-        let table = DeTable::parse(&text).map_err(|error| bad(format!("is not TOML: {error}")))?;
+        let table = DeTable::parse(&text).map_err(|error| {
+            let line =
+                error.span().map_or(String::new(), |at| format!(" in line {}", line_of(&text, at.start)));
+            bad(format!("is not TOML{line}: {}", error.message()))
+        })?;
         self.add_table(path, &text, "", table.get_ref());
         Ok(())
     }
@@ -151,8 +155,7 @@ impl Raw {
                 self.add_table(path, text, &format!("{name}."), inner);
                 continue;
             }
-            let line = 1 + text[..key.span().start].matches('\n').count();
-            let source = Source::File(path.to_owned(), line);
+            let source = Source::File(path.to_owned(), line_of(text, key.span().start));
             match (table::find(&name), scalar(value)) {
                 (None, _) => self.unknown(&name, &source),
                 (Some(setting), Some(text)) => self.set(setting, text, source),
@@ -163,6 +166,11 @@ impl Raw {
             }
         }
     }
+}
+
+/// The number of the line that byte `at` is in.
+fn line_of(text: &str, at: usize) -> usize {
+    1 + text.bytes().take(at).filter(|byte| *byte == b'\n').count()
 }
 
 fn scalar(value: &Spanned<DeValue<'_>>) -> Option<String> {

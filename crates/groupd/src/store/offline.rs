@@ -14,6 +14,7 @@ use coordinator::ids::{OffsetsPartition, OwnerEpoch};
 
 use super::layout::RawRecord;
 use super::{Batch, EmbeddedSettings, EmbeddedStore, MemoryStore, Store, Upkeep};
+use crate::shown;
 use line::Line;
 
 /// Bytes of records after which an import commits.
@@ -96,8 +97,7 @@ fn check(path: &Path, output: &mut impl Write) -> anyhow::Result<()> {
 fn export(path: &Path, output: &mut impl Write) -> anyhow::Result<()> {
     let mut store = open(path, false)?;
     each_line(&mut store, |line| {
-        serde_json::to_writer(&mut *output, &line)?;
-        output.write_all(b"\n")?;
+        writeln!(output, "{}", shown::json(&serde_json::to_string(&line)?))?;
         Ok(())
     })?;
     output.flush()?;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use metrics::{Label, counter, gauge, histogram};
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle, PrometheusRecorder};
 
 use super::process;
@@ -95,6 +96,22 @@ pub struct Metric {
     pub kind: MetricKind,
     /// One line.
     pub help: &'static str,
+    /// Which series it has before anything happens.
+    pub series: Series,
+}
+
+/// The series of a metric that stand at 0 from the start: one that appears with its first event hides that event from
+/// whoever computes a rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Series {
+    /// One, without labels.
+    One,
+    /// One for each of these values of this label.
+    Each(&'static str, &'static [&'static str]),
+    /// Whoever counts begins them when it starts: one a shard, or an API.
+    OfItsOwner,
+    /// One for each group that anything happened to: none at first.
+    OfGroups,
 }
 
 /// What kind of metric.
@@ -129,7 +146,13 @@ const COUNTS: MetricKind =
     MetricKind::Histogram(&[1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0, 1024.0]);
 
 const fn metric(name: &'static str, kind: MetricKind, help: &'static str) -> Metric {
-    Metric { name, kind, help }
+    Metric { name, kind, help, series: Series::One }
+}
+
+impl Metric {
+    const fn by(self, series: Series) -> Self {
+        Self { series, ..self }
+    }
 }
 
 /// All metrics of our own. (Those of the process are in `process.rs`.)
@@ -140,16 +163,18 @@ pub const METRICS: &[Metric] = &[
         name::CONNECTIONS_CLOSED,
         COUNTER,
         "Client connections closed by the server, by reason: idle, frame (bad bytes), unanswered (no answer came).",
-    ),
-    metric(name::REQUESTS, COUNTER, "Requests answered, by api."),
+    )
+    .by(Series::Each("reason", &["idle", "frame", "unanswered"])),
+    metric(name::REQUESTS, COUNTER, "Requests answered, by api.").by(Series::OfItsOwner),
     metric(
         name::REQUEST_SECONDS,
         SECONDS,
         "From a decoded request to its answer, parked time included, by api.",
-    ),
-    metric(name::GROUPS, GAUGE, "Groups, by shard."),
-    metric(name::MEMBERS, GAUGE, "Members, by shard."),
-    metric(name::DELAYED, GAUGE, "Operations waiting in the purgatory, by shard."),
+    )
+    .by(Series::OfItsOwner),
+    metric(name::GROUPS, GAUGE, "Groups, by shard.").by(Series::OfItsOwner),
+    metric(name::MEMBERS, GAUGE, "Members, by shard.").by(Series::OfItsOwner),
+    metric(name::DELAYED, GAUGE, "Operations waiting in the purgatory, by shard.").by(Series::OfItsOwner),
     metric(name::REBALANCES_STARTED, COUNTER, "Rounds of rebalancing that began."),
     metric(name::REBALANCES_COMPLETED, COUNTER, "Rounds of rebalancing whose assignment became durable."),
     metric(name::REBALANCE_SECONDS, SECONDS, "From the start of a round to its durable assignment."),
@@ -171,16 +196,20 @@ pub const METRICS: &[Metric] = &[
         name::GROUP_EVENTS,
         COUNTER,
         "Events of each kind, of the 100 groups a shard that had the latest ones.",
-    ),
+    )
+    .by(Series::OfGroups),
     metric(
         name::GROUP_LAST_EVENT,
         GAUGE,
         "When the last event of such a group was, Unix seconds; what it was is in the labels.",
-    ),
-    metric(name::TRANSACTIONAL_IDS, GAUGE, "Transactional ids, by shard."),
-    metric(name::TRANSACTIONS_OPEN, GAUGE, "Transactions that are open or being ended, by shard."),
+    )
+    .by(Series::OfGroups),
+    metric(name::TRANSACTIONAL_IDS, GAUGE, "Transactional ids, by shard.").by(Series::OfItsOwner),
+    metric(name::TRANSACTIONS_OPEN, GAUGE, "Transactions that are open or being ended, by shard.")
+        .by(Series::OfItsOwner),
     metric(name::TRANSACTIONS_STARTED, COUNTER, "Transactions that began."),
-    metric(name::TRANSACTIONS_ENDED, COUNTER, "Transactions that ended, by outcome: commit, abort."),
+    metric(name::TRANSACTIONS_ENDED, COUNTER, "Transactions that ended, by outcome: commit, abort.")
+        .by(Series::Each("outcome", &["commit", "abort"])),
     metric(name::TRANSACTION_SECONDS, SECONDS, "From the beginning of a transaction to its last marker."),
     metric(name::TRANSACTIONS_TIMED_OUT, COUNTER, "Transactions left open and aborted at their timeout."),
     metric(name::TRANSACTIONS_FENCED, COUNTER, "Transactions aborted since their id was initialised anew."),
@@ -209,6 +238,7 @@ impl Metrics {
         let handle = recorder.handle();
         if metrics::set_global_recorder(recorder).is_ok() {
             describe();
+            begin();
         }
         Self { handle, more: Arc::new(|_| {}) }
     }
@@ -257,5 +287,28 @@ fn describe() {
                 metrics::describe_histogram!(metric.name, metric.help);
             }
         }
+    }
+}
+
+/// All series that are known from the start.
+fn begin() {
+    for metric in METRICS {
+        match metric.series {
+            Series::One => register(metric, Vec::new()),
+            Series::Each(label, values) => {
+                for value in values {
+                    register(metric, vec![Label::from_static_parts(label, value)]);
+                }
+            }
+            Series::OfItsOwner | Series::OfGroups => {}
+        }
+    }
+}
+
+fn register(metric: &Metric, labels: Vec<Label>) {
+    match metric.kind {
+        MetricKind::Counter => drop(counter!(metric.name, labels)),
+        MetricKind::Gauge => drop(gauge!(metric.name, labels)),
+        MetricKind::Histogram(_) => drop(histogram!(metric.name, labels)),
     }
 }

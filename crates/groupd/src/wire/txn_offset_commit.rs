@@ -3,33 +3,19 @@
 //! As for OffsetCommit, what does not exist is refused here, and only what remains goes on: to the coordinator of the
 //! transaction first, then to that of the group.
 
-use coordinator::ids::{Generation, GroupId, InstanceId, MemberId, ProducerId, TopicName, TopicPartition};
-use coordinator::messages::{CommitOffset, GroupError, OffsetCommit, OffsetCommitResponse, TxnOffsetCommit};
+use coordinator::ids::{Generation, GroupId, InstanceId, MemberId, ProducerId};
+use coordinator::messages::{GroupError, OffsetCommit, OffsetCommitResponse, TxnOffsetCommit};
 use coordinator::transactions::{AddOffsetsToTxn, ProducerEpoch, TransactionalId};
-use kafka_wire::txn_offset_commit::{
-    TxnOffsetCommitRequestPartition, TxnOffsetCommitResponsePartition, TxnOffsetCommitResponseTopic,
-};
-use kafka_wire::{TxnOffsetCommitRequest, TxnOffsetCommitResponse, WireError};
+use kafka_wire::txn_offset_commit::{TxnOffsetCommitResponsePartition, TxnOffsetCommitResponseTopic};
+use kafka_wire::{TxnOffsetCommitRequest, TxnOffsetCommitResponse, Uuid, WireError};
 
+use super::commits::{Asked, Commit, Commits};
 use super::errors;
 use super::limits::{self, Unreadable, at_most};
 use crate::topics::Topics;
 
 /// From here on a client knows `TRANSACTION_ABORTABLE` (KIP-890).
 const ABORTABLE: i16 = 4;
-
-/// What was asked, topic by topic, for the answer.
-#[derive(Debug)]
-pub(crate) struct Asked {
-    topics: Vec<AskedTopic>,
-}
-
-#[derive(Debug)]
-struct AskedTopic {
-    name: TopicName,
-    /// Each with whether it exists: then the coordinators are asked.
-    partitions: Vec<(i32, bool)>,
-}
 
 pub(super) fn decode(
     version: i16,
@@ -39,24 +25,18 @@ pub(super) fn decode(
     let request = TxnOffsetCommitRequest::decode(version, body)?;
     let partitions = request.topics.iter().map(|topic| topic.partitions.len()).sum();
     at_most(limits::PARTITIONS, "partitions", partitions)?;
-    let mut asked = Vec::with_capacity(request.topics.len());
-    let mut offsets = Vec::new();
+    let mut commits = Commits::default();
     for topic in &request.topics {
-        let known = topics.get(topic.name);
-        let (name, count) = match known {
-            Some(known) => (known.name.clone(), known.partitions),
-            None => (TopicName::new(topic.name), 0),
-        };
-        let mut partitions = Vec::with_capacity(topic.partitions.len());
-        for partition in &topic.partitions {
-            let exists = (0..count).contains(&partition.partition_index);
-            if exists {
-                offsets.push(commit_offset(&name, partition));
-            }
-            partitions.push((partition.partition_index, exists));
-        }
-        asked.push(AskedTopic { name, partitions });
+        let known = topics.get(topic.name).ok_or(errors::UNKNOWN_TOPIC_OR_PARTITION);
+        let partitions = topic.partitions.iter().map(|of| Commit {
+            index: of.partition_index,
+            offset: of.committed_offset,
+            leader_epoch: of.committed_leader_epoch,
+            metadata: of.committed_metadata,
+        });
+        commits.add((topic.name, Uuid::default()), known, partitions);
     }
+    let (offsets, asked) = commits.finish();
     let group = GroupId::new(request.group_id);
     let producer = ProducerEpoch { producer: ProducerId(request.producer_id), epoch: request.producer_epoch };
     let commit = OffsetCommit {
@@ -75,17 +55,7 @@ pub(super) fn decode(
         verification: Err(GroupError::InvalidTxnState),
     };
     let transactional_id = TransactionalId::new(request.transactional_id);
-    Ok((AddOffsetsToTxn { transactional_id, producer, group }, commit, Asked { topics: asked }))
-}
-
-fn commit_offset(topic: &TopicName, partition: &TxnOffsetCommitRequestPartition<'_>) -> CommitOffset {
-    CommitOffset {
-        partition: TopicPartition { topic: topic.clone(), partition: partition.partition_index },
-        offset: partition.committed_offset,
-        leader_epoch: partition.committed_leader_epoch,
-        metadata: partition.committed_metadata.unwrap_or_default().into(),
-        commit_timestamp_ms: -1,
-    }
+    Ok((AddOffsetsToTxn { transactional_id, producer, group }, commit, asked))
 }
 
 /// `response` is `None` where nothing was asked of the coordinators.
@@ -95,16 +65,12 @@ pub(super) fn encode(
     version: i16,
     out: &mut Vec<u8>,
 ) -> Result<(), WireError> {
-    let results = response.map_or(&[][..], |response| &response.results);
-    let mut results = results.iter().map(|(_, error)| *error);
-    // The coordinator answers in the order of the request.
-    let mut next = || results.next().unwrap_or(Some(GroupError::UnknownServerError));
-    let topics = asked.topics.iter().map(|topic| {
-        let outcomes = topic.partitions.iter().map(|(partition_index, exists)| {
-            let error_code = if *exists { code(next(), version) } else { errors::UNKNOWN_TOPIC_OR_PARTITION };
-            TxnOffsetCommitResponsePartition { partition_index: *partition_index, error_code }
-        });
-        TxnOffsetCommitResponseTopic { name: topic.name.as_str(), partitions: outcomes.collect() }
+    let partition =
+        |(partition_index, error_code)| TxnOffsetCommitResponsePartition { partition_index, error_code };
+    let outcomes = asked.outcomes(response, |error| code(error, version));
+    let topics = outcomes.map(|(topic, codes)| TxnOffsetCommitResponseTopic {
+        name: topic.name.as_str(),
+        partitions: codes.into_iter().map(partition).collect(),
     });
     TxnOffsetCommitResponse { throttle_time_ms: 0, topics: topics.collect() }.encode(version, out)
 }

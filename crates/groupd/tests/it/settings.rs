@@ -90,6 +90,20 @@ fn all_that_is_wrong_is_said_at_once() {
 }
 
 #[test]
+fn an_empty_flag_is_no_silence() {
+    for flag in ["topic", "advertise", "listen", "data-dir", "http", "log", "store", "shards", "log-format"] {
+        let text = problems(&format!("--{flag}="), &[]);
+        assert!(text.contains(&format!("(from --{flag}): ")) && text.contains("empty"), "{flag}: {text}");
+    }
+    for list in ["a:1,,b:2", "a:1,", ","] {
+        assert!(problems(&format!("--set topic={list}"), &[]).contains("one of them is empty"), "{list}");
+    }
+    // Nothing said in a file or a variable is nothing.
+    assert_eq!(load("", &[("GROUPD_TOPIC", ""), ("GROUPD_ADVERTISE", "")]).unwrap().0.topics, []);
+    assert_eq!(load("--set topic=", &[("GROUPD_TOPIC", "a:1")]).unwrap().0.topics, []);
+}
+
+#[test]
 fn an_unknown_name_is_refused_wherever_it_stands() {
     assert_eq!(
         problems("--set group.max.sise=3", &[]),
@@ -159,7 +173,8 @@ fn one_source_must_not_say_two_things() {
 fn a_file_that_cannot_be_read_is_named() {
     assert!(problems("--config /nowhere/groupd.toml", &[]).contains("/nowhere/groupd.toml cannot be read"));
     let broken = file("listen = \n");
-    assert!(problems(&format!("--config {}", broken.path().display()), &[]).contains("is not TOML"));
+    let text = problems(&format!("--config {}", broken.path().display()), &[]);
+    assert!(text.contains("is not TOML in line 1: ") && text.lines().count() == 1, "{text}");
     let wrong = file("num.partitions = 1.5\n");
     let text = problems(&format!("--config {}", wrong.path().display()), &[]);
     assert!(text.contains("must be a whole number from 1 to 10000"), "{text}");

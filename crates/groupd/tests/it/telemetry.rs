@@ -7,7 +7,7 @@ use coordinator::events::{Event, EventKind};
 use coordinator::ids::{Generation, GroupId, MemberId, TopicName, TopicPartition};
 use groupd::events_log::EventsLog;
 use groupd::settings::HostPort;
-use groupd::telemetry::{self, Health, METRICS, Metrics, Readiness};
+use groupd::telemetry::{self, Health, METRICS, Metrics, Readiness, Series};
 use purgatory::Timestamp;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -96,6 +96,49 @@ async fn metrics_carry_their_help() {
             name == "groupd_build_info" || METRICS.iter().any(|metric| metric.name == name),
             "{name} is not in the table"
         );
+    }
+}
+
+/// What a groupd says that has just started, and that nobody has asked anything yet.
+fn first_scrape() -> String {
+    use std::io::{BufRead, BufReader, Read};
+    use std::process::{Command, Stdio};
+    let mut command = Command::new(env!("CARGO_BIN_EXE_groupd"));
+    command.args(["--listen", "127.0.0.1:0", "--http", "127.0.0.1:0", "--store", "memory", "--log", "off"]);
+    let mut child = command.stdout(Stdio::piped()).spawn().expect("starts");
+    let lines = BufReader::new(child.stdout.take().expect("is piped")).lines();
+    let mut lines = lines.map(|line| line.expect("text"));
+    let address = lines.find_map(|line| {
+        let (_, rest) = line.split_once("http://")?;
+        Some(rest.split_once('/')?.0.to_owned())
+    });
+    let mut stream = std::net::TcpStream::connect(address.expect("an address")).expect("connects");
+    stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n").expect("is sent");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("text");
+    child.kill().expect("runs");
+    child.wait().expect("ran");
+    answer
+}
+
+#[test]
+fn each_metric_is_there_before_anything_happens() {
+    let answer = first_scrape();
+    for metric in METRICS {
+        let (name, kind) = (metric.name, metric.kind.as_str());
+        assert!(answer.contains(&format!("# TYPE {name} {kind}\n")), "{name} is not described: {answer}");
+        let begins = |text: &str| answer.lines().any(|line| line.starts_with(text));
+        let suffix = if kind == "histogram" { "_count" } else { "" };
+        match metric.series {
+            Series::One => assert!(begins(&format!("{name}{suffix} 0")), "{name}: {answer}"),
+            Series::Each(label, values) => {
+                for value in values {
+                    assert!(begins(&format!("{name}{{{label}=\"{value}\"}} 0")), "{name} {value}: {answer}");
+                }
+            }
+            Series::OfItsOwner => assert!(begins(&format!("{name}{suffix}{{")), "{name}: {answer}"),
+            Series::OfGroups => assert!(!begins(&format!("{name}{{")), "{name}: {answer}"),
+        }
     }
 }
 

@@ -93,6 +93,64 @@ fn offsets_are_set_and_carried_to_another_server() {
     assert_eq!(shown, expected);
 }
 
+/// Runs the program with these words, which may have spaces and lines' ends in them.
+fn verbatim(server: &str, words: &[&str]) -> (i32, String, String) {
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_groupd"));
+    let run = command.args(words).env("GROUPD_SERVER", server).output().expect("the program runs");
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("text");
+    (run.status.code().expect("an exit code"), text(run.stdout), text(run.stderr))
+}
+
+#[test]
+fn what_was_asked_for_and_is_not_there_is_said() {
+    let (_server, address) = server();
+    groupd(&address, "offsets set g orders:0=5").expect(0);
+    for only in ["nosuch:0", "nosuch", "orders:3"] {
+        let run = groupd(&address, &format!("offsets get g {only}")).expect(1);
+        let said = format!("error: group g has committed nothing for {only}\n");
+        assert_eq!((run.out.as_str(), run.err.as_str()), ("", said.as_str()));
+    }
+    let run = groupd(&address, "offsets get g orders:0 orders:3 --json").expect(1);
+    assert_eq!(run.json().as_array().map(Vec::len), Some(1), "{run:?}");
+    assert!(run.err.contains("nothing for orders:3"), "{run:?}");
+}
+
+/// A name can have a line's end in it, and what a terminal takes for commands.
+#[test]
+fn no_name_writes_lines_of_its_own() {
+    let (_server, address) = server();
+    let name = "a\nerror: \u{1b}[2Jb\u{9b}1m\u{202e}";
+    // What is typed as a topic ends at a colon.
+    let topic = "a\nerror \u{1b}[2Jb\u{9b}1m\u{202e}";
+    let run = |words: &[&str]| {
+        let (code, out, err) = verbatim(&address, words);
+        for text in [&out, &err] {
+            assert!(!text.contains(['\u{1b}', '\u{9b}', '\u{202e}']), "{words:?}: {text:?}");
+        }
+        assert!(err.lines().all(|line| line.starts_with("error: ")), "{words:?}: {err:?}");
+        (code, out.lines().count(), err.lines().count())
+    };
+    assert_eq!(run(&["offsets", "get", name]), (1, 0, 1), "no such group");
+    assert_eq!(run(&["groups", "describe", name]), (1, 0, 1));
+    assert_eq!(run(&["groups", "events", name]), (0, 1, 0));
+    assert_eq!(run(&["groups", "evict", name, name]), (1, 0, 1));
+    assert_eq!(run(&["groups", "delete", name]), (1, 0, 1));
+    assert_eq!(run(&["topics", "delete", name]), (1, 0, 1));
+    assert_eq!(run(&["offsets", "set", name, "orders:0=5", "--metadata", name]), (0, 1, 0));
+    assert_eq!(run(&["offsets", "set", name, "nosuch:0=5"]), (1, 0, 1));
+    assert_eq!(run(&["offsets", "get", name]), (0, 2, 0));
+    assert_eq!(run(&["offsets", "get", name, topic]), (1, 0, 1));
+    assert_eq!(run(&["offsets", "delete", name, topic]), (1, 0, 1));
+    assert_eq!(run(&["groups", "describe", name]), (0, 4, 0));
+    assert_eq!(run(&["groups", "list"]), (0, 2, 0));
+    assert_eq!(run(&["offsets", "import", name]), (2, 0, 1));
+    assert_eq!(run(&["offsets", "export", name]), (0, 1, 0));
+    assert_eq!(run(&["offsets", "delete", name, "orders"]), (0, 1, 0));
+    assert_eq!(run(&["store", "check", "--data-dir", name]), (1, 0, 1));
+    assert_eq!(run(&["settings", "--config", name]), (2, 0, 1));
+    assert_eq!(run(&["settings", "--topic", name]), (2, 0, 1));
+}
+
 /// Runs the program with a full disk as its standard output.
 #[cfg(target_os = "linux")]
 #[test]
