@@ -44,7 +44,7 @@ use purgatory::{OperationId, Purgatory, Timestamp};
 
 pub use config::TransactionConfig;
 pub use messages::{
-    AddOffsetsToTxn, AddPartitionsToTxn, EndTxn, InitProducerId, ProducerEpoch, TransactionError,
+    AddOffsetsToTxn, AddPartitionsToTxn, EndTxn, InitProducerId, NextEpoch, ProducerEpoch, TransactionError,
     TransactionEvent, TransactionInput, TransactionOutput, TransactionPhase, TransactionRecord,
     TransactionRequest, TransactionResponse, TransactionState, TransactionalId, WriteTxnMarkers,
 };
@@ -128,6 +128,8 @@ enum Waiting {
     Init(Token),
     Begin(Token),
     Add(Token),
+    /// As [`Waiting::Add`], of a commit that follows.
+    Verify(Token),
     End(Token),
     /// A marker from outside aborted it.
     Marker(Token),

@@ -49,6 +49,7 @@ pub(crate) use fetches::Fetch;
 pub(crate) use inbox::{Answer, Inbox, Message, NoAnswer};
 pub(crate) use loading::Owned;
 pub(crate) use routing::{Shards, shard_of};
+pub(crate) use transactions::OffsetsQuestion;
 
 /// Messages handled in one turn, at most: what they want written goes to the store together.
 const TURN: usize = 256;

@@ -20,9 +20,9 @@ use std::sync::Arc;
 
 use coordinator::ids::GroupId;
 use coordinator::messages::{ListGroups, Request, Response, TxnOffsetCommit};
-use coordinator::transactions::AddOffsetsToTxn;
 use kafka_wire::WireError;
 
+use crate::shard::OffsetsQuestion;
 use crate::topics::TopicCatalog;
 pub(crate) use limits::Unreadable;
 
@@ -66,7 +66,7 @@ pub(crate) enum Questions {
     /// One group's coordinator.
     One(GroupId, Request),
     /// The coordinator of a transaction, and if it agrees a group's.
-    InTransaction(Box<(AddOffsetsToTxn, TxnOffsetCommit)>),
+    InTransaction(Box<(OffsetsQuestion, TxnOffsetCommit)>),
     /// Each group's coordinator; answered in this order.
     PerGroup(Vec<(GroupId, Request)>),
     /// Every coordinator, in the order of the shards.

@@ -121,14 +121,20 @@ impl TransactionCoordinator {
     /// Tells whoever ended the transaction that it has ended: the decision is stored, and the markers are written or
     /// will be.
     pub(super) fn answer_ending(&mut self, name: &TransactionalId) {
-        let Some(ending) = self.transactions.get_mut(name).and_then(|t| t.ending.take()) else { return };
+        let Some(transaction) = self.transactions.get_mut(name) else { return };
+        let Some(ending) = transaction.ending.take() else { return };
+        let producer = match transaction.state.next_producer {
+            // Who it is next is only so when all is complete: it is to ask again.
+            Some(_) => Err(TransactionError::ConcurrentTransactions),
+            None => Ok(transaction.state.producer),
+        };
         drop(self.purgatory.cancel(ending.deadline));
         match ending.waiting {
             Waiting::Marker(token) => {
                 self.respond(token, TransactionResponse::WriteTxnMarkers(Some(Ok(()))));
             }
-            Waiting::End(token) => self.respond(token, TransactionResponse::EndTxn(Ok(()))),
-            Waiting::Init(_) | Waiting::Begin(_) | Waiting::Add(_) => {
+            Waiting::End(token) => self.respond(token, TransactionResponse::EndTxn(producer)),
+            Waiting::Init(_) | Waiting::Begin(_) | Waiting::Add(_) | Waiting::Verify(_) => {
                 unreachable!("these are answered when their write ends")
             }
         }

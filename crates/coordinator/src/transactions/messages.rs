@@ -43,6 +43,12 @@ pub struct ProducerEpoch {
 impl ProducerEpoch {
     /// What a refusal carries.
     pub const NONE: Self = Self { producer: ProducerId(-1), epoch: -1 };
+
+    /// Whether the id has no further epoch to give to a client: the one that is left fences this one when its
+    /// transaction ends.
+    pub fn is_last(self) -> bool {
+        self.epoch >= i16::MAX - 1
+    }
 }
 
 /// What a transaction coordinator is told.
@@ -72,6 +78,9 @@ pub enum TransactionRequest {
     AddOffsetsToTxn(AddOffsetsToTxn),
     /// Whether a commit of offsets belongs to an open transaction; answered within the turn.
     VerifyOffsets(AddOffsetsToTxn),
+    /// The same of a producer whose commits add their group by themselves (`transaction.version` 2, KIP-890). Answered
+    /// as [`TransactionResponse::VerifyOffsets`], once it is so.
+    AddAndVerifyOffsets(AddOffsetsToTxn),
     EndTxn(EndTxn),
     WriteTxnMarkers(WriteTxnMarkers),
 }
@@ -118,6 +127,22 @@ pub struct EndTxn {
     pub producer: ProducerEpoch,
     /// How.
     pub outcome: TransactionOutcome,
+    /// Under which epoch it goes on.
+    pub next_epoch: NextEpoch,
+}
+
+/// What becomes of a producer's epoch with the end of a transaction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum NextEpoch {
+    /// It lasts for many transactions.
+    Same,
+    /// Each transaction has one of its own (`transaction.version` 2, KIP-890), so that nothing late of one can become
+    /// part of the next.
+    Raised {
+        /// An id nobody has had, from the host, to go on with where the producer
+        /// [has no epoch left](ProducerEpoch::is_last). Without one it is told to come again.
+        fresh: Option<ProducerId>,
+    },
 }
 
 /// Somebody else, such as an operator, ends the transaction of a producer. Committing is not theirs to decide.
@@ -184,7 +209,8 @@ pub enum TransactionResponse {
     AddPartitionsToTxn(Result<(), TransactionError>),
     AddOffsetsToTxn(Result<(), TransactionError>),
     VerifyOffsets(Result<(), TransactionError>),
-    EndTxn(Result<(), TransactionError>),
+    /// Who the producer is from now on.
+    EndTxn(Result<ProducerEpoch, TransactionError>),
     /// `None`: no transactional id here has that producer.
     WriteTxnMarkers(Option<Result<(), TransactionError>>),
 }
@@ -258,6 +284,11 @@ pub struct TransactionState {
     pub last_epoch: i16,
     /// How long its transactions may stay open, ms.
     pub timeout_ms: i32,
+    /// Who ended the latest transaction, if the producer has gone on under another epoch with it
+    /// ([`NextEpoch::Raised`]): a repetition of that request is not fenced.
+    pub ended_by: Option<ProducerEpoch>,
+    /// The id to go on with when the transaction is complete, if this one has no epoch left.
+    pub next_producer: Option<ProducerId>,
     /// Where its latest transaction stands.
     pub phase: TransactionPhase,
     /// Where offsets are, or were going to be, committed; sorted.

@@ -9,14 +9,11 @@
 //! ```
 
 use super::messages::{
-    AddOffsetsToTxn, AddPartitionsToTxn, EndTxn, InitProducerId, ProducerEpoch, TransactionError,
+    AddOffsetsToTxn, AddPartitionsToTxn, EndTxn, InitProducerId, NextEpoch, ProducerEpoch, TransactionError,
     TransactionPhase, TransactionState,
 };
 use crate::ids::OffsetsPartition;
 use crate::messages::TransactionOutcome;
-
-/// The highest epoch a client is given. One more fences it when its transaction is aborted.
-const LAST_EPOCH: i16 = i16::MAX - 1;
 
 /// What a request or a deadline brings about.
 #[derive(Debug, PartialEq, Eq)]
@@ -34,6 +31,8 @@ impl TransactionState {
             transactional_id: request.transactional_id.clone(),
             producer: ProducerEpoch { producer: request.fresh, epoch: -1 },
             last_epoch: -1,
+            ended_by: None,
+            next_producer: None,
             timeout_ms: request.transaction_timeout_ms,
             phase: TransactionPhase::Empty,
             partitions: Vec::new(),
@@ -51,6 +50,8 @@ impl TransactionState {
     /// the abort, under an epoch that fences the predecessor.
     pub(super) fn init(&self, request: &InitProducerId) -> Result<Next, TransactionError> {
         let is_retry = match request.current {
+            // It went on after an end whose answer it has not seen.
+            Some(current) if self.ended_by == Some(current) => true,
             Some(current) if !self.is_new() => {
                 if current.producer != self.producer.producer {
                     return Err(TransactionError::ProducerFenced);
@@ -68,7 +69,7 @@ impl TransactionState {
                 Ok(Next::Write(self.aborted_by_fencing(request.current.is_some())))
             }
             TransactionPhase::Empty | TransactionPhase::Ongoing | TransactionPhase::Complete(_)
-                if is_retry && self.producer.epoch <= LAST_EPOCH =>
+                if is_retry && self.producer.epoch < i16::MAX =>
             {
                 Ok(Next::Already)
             }
@@ -79,7 +80,7 @@ impl TransactionState {
     }
 
     fn raised(&self, request: &InitProducerId) -> Self {
-        let (producer, last_epoch) = if self.producer.epoch >= LAST_EPOCH {
+        let (producer, last_epoch) = if self.producer.is_last() {
             (ProducerEpoch { producer: request.fresh, epoch: 0 }, -1)
         } else {
             let producer = ProducerEpoch { epoch: self.producer.epoch + 1, ..self.producer };
@@ -88,6 +89,7 @@ impl TransactionState {
         Self {
             producer,
             last_epoch,
+            ended_by: None,
             timeout_ms: request.transaction_timeout_ms,
             phase: TransactionPhase::Empty,
             partitions: Vec::new(),
@@ -120,7 +122,8 @@ impl TransactionState {
     }
 
     fn begun(&self, partitions: Vec<OffsetsPartition>, unix_ms: i64) -> Self {
-        Self { phase: TransactionPhase::Ongoing, partitions, started_ms: unix_ms, ..self.clone() }
+        let phase = TransactionPhase::Ongoing;
+        Self { phase, partitions, started_ms: unix_ms, ended_by: None, ..self.clone() }
     }
 
     /// Offsets are going to be committed in this partition.
@@ -165,24 +168,75 @@ impl TransactionState {
 
     /// The producer ends the transaction. A repetition of the same end is answered as the first was.
     pub(super) fn end(&self, request: &EndTxn) -> Result<Next, TransactionError> {
+        if self.has_ended(request.producer) {
+            return match self.phase {
+                TransactionPhase::Prepare(outcome) if outcome == request.outcome => {
+                    Err(TransactionError::ConcurrentTransactions)
+                }
+                TransactionPhase::Complete(outcome) if outcome == request.outcome => Ok(Next::Already),
+                TransactionPhase::Empty
+                | TransactionPhase::Ongoing
+                | TransactionPhase::Prepare(_)
+                | TransactionPhase::Complete(_) => Err(TransactionError::InvalidTxnState),
+            };
+        }
         self.check(request.producer)?;
-        match self.phase {
-            TransactionPhase::Ongoing => {
-                Ok(Next::Write(Self { phase: TransactionPhase::Prepare(request.outcome), ..self.clone() }))
+        match (self.phase, request.next_epoch, request.outcome) {
+            (TransactionPhase::Ongoing, next_epoch, outcome) => {
+                let phase = TransactionPhase::Prepare(outcome);
+                Ok(Next::Write(Self { phase, ..self.gone_on(next_epoch)? }))
             }
-            TransactionPhase::Prepare(outcome) if outcome == request.outcome => {
-                Err(TransactionError::ConcurrentTransactions)
-            }
-            TransactionPhase::Complete(outcome) if outcome == request.outcome => Ok(Next::Already),
-            TransactionPhase::Prepare(_) | TransactionPhase::Complete(_) | TransactionPhase::Empty => {
+            // Whatever it tried was refused before its transaction began: it need not know that.
+            (
+                TransactionPhase::Empty | TransactionPhase::Complete(_),
+                next_epoch @ NextEpoch::Raised { .. },
+                TransactionOutcome::Abort,
+            ) => Ok(Next::Write(self.gone_on(next_epoch)?.completed(TransactionOutcome::Abort))),
+            (TransactionPhase::Empty | TransactionPhase::Complete(_), ..) => {
                 Err(TransactionError::InvalidTxnState)
             }
+            // Of the same epoch only one fenced by the decision could be here.
+            (TransactionPhase::Prepare(_), ..) => Err(TransactionError::ConcurrentTransactions),
         }
+    }
+
+    /// Whether this producer, as it was then, has ended the latest transaction.
+    pub(super) fn has_ended(&self, producer: ProducerEpoch) -> bool {
+        match (self.ended_by, self.phase) {
+            (Some(ended_by), _) => ended_by == producer,
+            (None, TransactionPhase::Prepare(_) | TransactionPhase::Complete(_)) => {
+                self.check(producer).is_ok()
+            }
+            (None, TransactionPhase::Empty | TransactionPhase::Ongoing) => false,
+        }
+    }
+
+    /// With the epoch that follows a transaction. The last one is given to nobody: it fences the producer until that has
+    /// its next id.
+    fn gone_on(&self, next_epoch: NextEpoch) -> Result<Self, TransactionError> {
+        let NextEpoch::Raised { fresh } = next_epoch else { return Ok(self.clone()) };
+        if self.producer.is_last() && fresh.is_none() {
+            return Err(TransactionError::CoordinatorNotAvailable);
+        }
+        Ok(Self {
+            producer: ProducerEpoch { epoch: self.producer.epoch.saturating_add(1), ..self.producer },
+            last_epoch: self.producer.epoch,
+            ended_by: Some(self.producer),
+            next_producer: if self.producer.is_last() { fresh } else { None },
+            ..self.clone()
+        })
     }
 
     /// All markers are written.
     pub(super) fn completed(&self, outcome: TransactionOutcome) -> Self {
+        let (producer, last_epoch) = match self.next_producer {
+            Some(producer) => (ProducerEpoch { producer, epoch: 0 }, -1),
+            None => (self.producer, self.last_epoch),
+        };
         Self {
+            producer,
+            last_epoch,
+            next_producer: None,
             phase: TransactionPhase::Complete(outcome),
             partitions: Vec::new(),
             started_ms: -1,

@@ -19,7 +19,8 @@ impl TransactionCoordinator {
         match request {
             TransactionRequest::InitProducerId(request) => self.init(token, &request),
             TransactionRequest::AddPartitionsToTxn(request) => self.begin(token, &request),
-            TransactionRequest::AddOffsetsToTxn(request) => self.add(token, &request),
+            TransactionRequest::AddOffsetsToTxn(request) => self.add(&request, Waiting::Add(token)),
+            TransactionRequest::AddAndVerifyOffsets(request) => self.add(&request, Waiting::Verify(token)),
             TransactionRequest::VerifyOffsets(request) => {
                 let answer = self.verify(&request);
                 self.respond(token, TransactionResponse::VerifyOffsets(answer));
@@ -85,15 +86,25 @@ impl TransactionCoordinator {
         }
     }
 
-    fn add(&mut self, token: Token, request: &AddOffsetsToTxn) {
+    fn add(&mut self, request: &AddOffsetsToTxn, waiting: Waiting) {
         let (partition, unix_ms) = (self.partition(&request.group), self.unix_ms());
         let next = self
             .idle(&request.transactional_id, request.producer)
             .and_then(|transaction| transaction.state.add(request, partition, unix_ms));
         match next {
-            Ok(Next::Already) => self.respond(token, TransactionResponse::AddOffsetsToTxn(Ok(()))),
-            Ok(Next::Write(next)) => self.write(next, Some(Waiting::Add(token))),
-            Err(error) => self.respond(token, TransactionResponse::AddOffsetsToTxn(Err(error))),
+            Ok(Next::Already) => self.added(waiting),
+            Ok(Next::Write(next)) => self.write(next, Some(waiting)),
+            Err(error) => self.refuse(waiting, error),
+        }
+    }
+
+    fn added(&mut self, waiting: Waiting) {
+        match waiting {
+            Waiting::Add(token) => self.respond(token, TransactionResponse::AddOffsetsToTxn(Ok(()))),
+            Waiting::Verify(token) => self.respond(token, TransactionResponse::VerifyOffsets(Ok(()))),
+            Waiting::Init(_) | Waiting::Begin(_) | Waiting::End(_) | Waiting::Marker(_) => {
+                unreachable!("these add nothing")
+            }
         }
     }
 
@@ -104,11 +115,13 @@ impl TransactionCoordinator {
 
     fn end(&mut self, token: Token, request: &EndTxn) {
         let next = self
-            .idle(&request.transactional_id, request.producer)
-            .and_then(|transaction| transaction.state.end(request));
+            .idle_for_end(request)
+            .and_then(|transaction| Ok((transaction.state.producer, transaction.state.end(request)?)));
         match next {
-            Ok(Next::Already) => self.respond(token, TransactionResponse::EndTxn(Ok(()))),
-            Ok(Next::Write(next)) => self.write(next, Some(Waiting::End(token))),
+            Ok((producer, Next::Already)) => {
+                self.respond(token, TransactionResponse::EndTxn(Ok(producer)));
+            }
+            Ok((_, Next::Write(next))) => self.write(next, Some(Waiting::End(token))),
             Err(error) => self.respond(token, TransactionResponse::EndTxn(Err(error))),
         }
     }
@@ -206,8 +219,10 @@ impl TransactionCoordinator {
             (Some(Waiting::Begin(token)), _) => {
                 self.respond(token, TransactionResponse::AddPartitionsToTxn(Ok(())));
             }
-            (Some(Waiting::Add(token)), _) => {
-                self.respond(token, TransactionResponse::AddOffsetsToTxn(Ok(())));
+            (Some(waiting @ (Waiting::Add(_) | Waiting::Verify(_))), _) => self.added(waiting),
+            // Nothing was open: there is nothing to wait for.
+            (Some(Waiting::End(token)), TransactionPhase::Complete(_)) => {
+                self.respond(token, TransactionResponse::EndTxn(Ok(producer)));
             }
             (Some(waiting @ (Waiting::End(_) | Waiting::Marker(_))), _) => {
                 self.wait_for_markers(name, waiting);
@@ -355,10 +370,16 @@ impl TransactionCoordinator {
     fn idle(&self, id: &TransactionalId, producer: ProducerEpoch) -> Result<&Transaction, TransactionError> {
         let transaction = self.known(id)?;
         transaction.state.check(producer)?;
-        match transaction.writing {
-            Some(_) => Err(TransactionError::ConcurrentTransactions),
-            None => Ok(transaction),
+        transaction.idle()
+    }
+
+    /// The same for an end: who repeats one is not fenced by it.
+    fn idle_for_end(&self, request: &EndTxn) -> Result<&Transaction, TransactionError> {
+        let transaction = self.known(&request.transactional_id)?;
+        if !transaction.state.has_ended(request.producer) {
+            transaction.state.check(request.producer)?;
         }
+        transaction.idle()
     }
 
     pub(super) fn check_serving(&self) -> Answer {
@@ -376,6 +397,7 @@ impl TransactionCoordinator {
                 self.respond(token, TransactionResponse::AddPartitionsToTxn(Err(error)));
             }
             Waiting::Add(token) => self.respond(token, TransactionResponse::AddOffsetsToTxn(Err(error))),
+            Waiting::Verify(token) => self.respond(token, TransactionResponse::VerifyOffsets(Err(error))),
             Waiting::End(token) => self.respond(token, TransactionResponse::EndTxn(Err(error))),
             Waiting::Marker(token) => {
                 self.respond(token, TransactionResponse::WriteTxnMarkers(Some(Err(error))));
@@ -404,6 +426,14 @@ impl TransactionCoordinator {
 impl Transaction {
     fn new(state: TransactionState) -> Self {
         Self { state, writing: None, timer: None, unmarked: std::collections::BTreeSet::new(), ending: None }
+    }
+
+    /// Itself, if no write is under way.
+    fn idle(&self) -> Result<&Self, TransactionError> {
+        match self.writing {
+            Some(_) => Err(TransactionError::ConcurrentTransactions),
+            None => Ok(self),
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! Transactions from the first InitProducerId to what readers of committed offsets see.
 
+mod epochs;
 mod host;
 mod seeds;
 
@@ -127,6 +128,8 @@ fn an_exhausted_epoch_gives_a_new_id() {
         transactional_id: id(),
         producer: ProducerEpoch { producer: ProducerId(9), epoch: i16::MAX - 1 },
         last_epoch: -1,
+        ended_by: None,
+        next_producer: None,
         timeout_ms: 60_000,
         phase: TransactionPhase::Ongoing,
         partitions: vec![OffsetsPartition(0)],

@@ -39,17 +39,10 @@ impl Api {
         )
     }
 
-    /// The versions that are served: all that the codec knows, but for those of brokers among themselves, and those
-    /// by which a client would take it that a new epoch begins with each transaction (`transaction.version` 2).
+    /// The versions that are served: all that the codec knows, but for those of brokers among themselves.
     pub(crate) fn versions(self) -> RangeInclusive<i16> {
         let known = self.key().versions();
-        let last = if self == Self::AddPartitionsToTxn {
-            3
-        } else if matches!(self, Self::EndTxn | Self::TxnOffsetCommit) {
-            4
-        } else {
-            *known.end()
-        };
+        let last = if self == Self::AddPartitionsToTxn { 3 } else { *known.end() };
         *known.start()..=last
     }
 

@@ -2,7 +2,7 @@
 
 use coordinator::messages::StoreError;
 use coordinator::transactions::{
-    InitProducerId, ProducerEpoch, TransactionRequest, TransactionResponse, TransactionalId,
+    InitProducerId, NextEpoch, ProducerEpoch, TransactionRequest, TransactionResponse, TransactionalId,
 };
 use kafka_wire::WireError;
 
@@ -55,6 +55,15 @@ pub(super) async fn begin(
 ) -> Result<Pending, Refused> {
     let decoded = transactions::decode(api, head.version, body, &node.catalog.topics());
     match decoded.map_err(unreadable(head))? {
+        (Some(TransactionRequest::EndTxn(mut request)), asked) => {
+            if let NextEpoch::Raised { fresh } = &mut request.next_epoch
+                && request.producer.is_last()
+            {
+                // None: the store gives none now, and the client is told to come again.
+                *fresh = node.producer_ids.next().await.inspect_err(|error| log_no_producer_id(*error)).ok();
+            }
+            Ok(ask(node, client, head, TransactionRequest::EndTxn(request), asked).await)
+        }
         (Some(question), asked) => Ok(ask(node, client, head, question, asked).await),
         (None, asked) => ready(head, &asked, None),
     }
@@ -95,9 +104,9 @@ fn transactional_id(question: &TransactionRequest) -> &TransactionalId {
     match question {
         TransactionRequest::InitProducerId(request) => &request.transactional_id,
         TransactionRequest::AddPartitionsToTxn(request) => &request.transactional_id,
-        TransactionRequest::AddOffsetsToTxn(request) | TransactionRequest::VerifyOffsets(request) => {
-            &request.transactional_id
-        }
+        TransactionRequest::AddOffsetsToTxn(request)
+        | TransactionRequest::VerifyOffsets(request)
+        | TransactionRequest::AddAndVerifyOffsets(request) => &request.transactional_id,
         TransactionRequest::EndTxn(request) => &request.transactional_id,
         TransactionRequest::WriteTxnMarkers(_) => unreachable!("every shard is asked about a marker"),
     }
@@ -105,6 +114,10 @@ fn transactional_id(question: &TransactionRequest) -> &TransactionalId {
 
 /// None could be taken from the store: the client asks again, as where Kafka's controller cannot be reached.
 fn no_producer_id(error: StoreError) -> i16 {
-    tracing::warn!(?error, "no producer ids could be taken from the store");
+    log_no_producer_id(error);
     errors::COORDINATOR_LOAD_IN_PROGRESS
+}
+
+fn log_no_producer_id(error: StoreError) {
+    tracing::warn!(?error, "no producer ids could be taken from the store");
 }

@@ -13,13 +13,13 @@ use std::task::{Context, Poll};
 
 use coordinator::ids::{GroupId, MemberId, OffsetsPartition, TopicPartition};
 use coordinator::messages::{Request, Response, StoreError, StoreId, Token, TxnOffsetCommit};
-use coordinator::transactions::{AddOffsetsToTxn, TransactionRequest, TransactionResponse, TransactionalId};
+use coordinator::transactions::{TransactionRequest, TransactionResponse, TransactionalId};
 use crossbeam_channel::{Receiver, Sender};
 use tokio::sync::{Semaphore, oneshot};
 
 use super::fetches::Fetch;
 use super::markers::Mark;
-use super::transactions::Unverified;
+use super::transactions::{OffsetsQuestion, Unverified};
 use crate::store::Stored;
 
 /// Requests that wait in one shard's inbox, at most. A turn takes up to [`super::TURN`] of them.
@@ -193,7 +193,7 @@ impl Inbox {
         &self,
         number: u64,
         transactions: &Self,
-        question: AddOffsetsToTxn,
+        question: OffsetsQuestion,
         commit: TxnOffsetCommit,
     ) -> Answer<Response> {
         let (reply, receiver) = oneshot::channel();

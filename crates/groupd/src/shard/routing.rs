@@ -4,11 +4,12 @@
 use coordinator::Partitioner;
 use coordinator::ids::{GroupId, OffsetsPartition};
 use coordinator::messages::{Response, StoreError, TxnOffsetCommit};
-use coordinator::transactions::{AddOffsetsToTxn, TransactionalId, WriteTxnMarkers};
+use coordinator::transactions::{TransactionalId, WriteTxnMarkers};
 use tokio::sync::oneshot;
 
 use super::inbox::{Answer, Inbox, Message};
 use super::markers::{Mark, MarkReply};
+use super::transactions::OffsetsQuestion;
 
 /// All shards.
 #[derive(Clone, Debug)]
@@ -80,11 +81,11 @@ impl Shards {
     pub(crate) async fn commit_in_transaction(
         &self,
         number: u64,
-        question: AddOffsetsToTxn,
+        question: OffsetsQuestion,
         commit: TxnOffsetCommit,
     ) -> Answer<Response> {
         let shards = self.inboxes.len();
-        let first = shard_of(self.partition_of(question.transactional_id.as_str()), shards);
+        let first = shard_of(self.partition_of(question.transactional_id().as_str()), shards);
         let second = shard_of(self.partitioner.partition(&commit.commit.group), shards);
         // In an order that is the same for all, so that no two of them wait for each other's room.
         let (low, high) = (first.min(second), first.max(second));

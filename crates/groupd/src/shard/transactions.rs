@@ -24,9 +24,25 @@ use crate::store::{Batch, StoreHandle};
 /// A commit of offsets, and the question whether its transaction allows it.
 #[derive(Debug)]
 pub(crate) struct Unverified {
-    pub(crate) question: AddOffsetsToTxn,
+    pub(crate) question: OffsetsQuestion,
     pub(crate) commit: TxnOffsetCommit,
     pub(crate) reply: oneshot::Sender<Response>,
+}
+
+/// What the coordinator of a transaction is asked about a commit.
+#[derive(Debug)]
+pub(crate) enum OffsetsQuestion {
+    /// Whether the group was added.
+    Verify(AddOffsetsToTxn),
+    /// The same, and if it was not it is to be.
+    Add(AddOffsetsToTxn),
+}
+
+impl OffsetsQuestion {
+    pub(crate) fn transactional_id(&self) -> &TransactionalId {
+        let (Self::Verify(of) | Self::Add(of)) = self;
+        &of.transactional_id
+    }
 }
 
 /// The transactions whose coordinator is this shard.
@@ -38,7 +54,8 @@ pub(super) struct Transactions {
     store: StoreHandle,
     /// The way back to each client that waits, by the number of its token.
     open: HashMap<u64, oneshot::Sender<TransactionResponse>>,
-    /// Commits that wait for the answer about them: within a turn only.
+    /// Commits that wait for the answer about them: within a turn, or until what it adds is stored. Each holds its place
+    /// in the inbox of its group's shard.
     verifying: HashMap<u64, (TxnOffsetCommit, oneshot::Sender<Response>)>,
     writing: usize,
 }
@@ -83,7 +100,10 @@ impl Transactions {
     pub(super) fn verify(&mut self, now: Timestamp, token: Token, unverified: Unverified) {
         let Unverified { question, commit, reply } = unverified;
         self.verifying.insert(token.number(), (commit, reply));
-        let question = TransactionRequest::VerifyOffsets(question);
+        let question = match question {
+            OffsetsQuestion::Verify(of) => TransactionRequest::VerifyOffsets(of),
+            OffsetsQuestion::Add(of) => TransactionRequest::AddAndVerifyOffsets(of),
+        };
         self.coordinator.handle(now, TransactionInput::Request(token, question));
     }
 

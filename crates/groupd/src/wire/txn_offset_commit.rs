@@ -1,4 +1,5 @@
-//! TxnOffsetCommit, versions 0 to 4: topics by name.
+//! TxnOffsetCommit, versions 0 to 5: topics by name. From 5 on it adds its group to the transaction by itself
+//! (`transaction.version` 2, KIP-890).
 //!
 //! As for OffsetCommit, what does not exist is refused here, and only what remains goes on: to the coordinator of the
 //! transaction first, then to that of the group.
@@ -12,16 +13,19 @@ use kafka_wire::{TxnOffsetCommitRequest, TxnOffsetCommitResponse, Uuid, WireErro
 use super::commits::{Asked, Commit, Commits};
 use super::errors;
 use super::limits::{self, Unreadable, at_most};
+use crate::shard::OffsetsQuestion;
 use crate::topics::Topics;
 
 /// From here on a client knows `TRANSACTION_ABORTABLE` (KIP-890).
 const ABORTABLE: i16 = 4;
+/// From here on no AddOffsetsToTxn comes before it.
+const ADDS: i16 = 5;
 
 pub(super) fn decode(
     version: i16,
     body: &[u8],
     topics: &Topics,
-) -> Result<(AddOffsetsToTxn, TxnOffsetCommit, Asked), Unreadable> {
+) -> Result<(OffsetsQuestion, TxnOffsetCommit, Asked), Unreadable> {
     let request = TxnOffsetCommitRequest::decode(version, body)?;
     let partitions = request.topics.iter().map(|topic| topic.partitions.len()).sum();
     at_most(limits::PARTITIONS, "partitions", partitions)?;
@@ -55,7 +59,10 @@ pub(super) fn decode(
         verification: Err(GroupError::InvalidTxnState),
     };
     let transactional_id = TransactionalId::new(request.transactional_id);
-    Ok((AddOffsetsToTxn { transactional_id, producer, group }, commit, asked))
+    let question = AddOffsetsToTxn { transactional_id, producer, group };
+    let question =
+        if version >= ADDS { OffsetsQuestion::Add(question) } else { OffsetsQuestion::Verify(question) };
+    Ok((question, commit, asked))
 }
 
 /// `response` is `None` where nothing was asked of the coordinators.

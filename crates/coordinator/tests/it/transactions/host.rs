@@ -10,9 +10,9 @@ use coordinator::messages::{
     StoreId, Token, TransactionOutcome, TxnOffsetCommit,
 };
 use coordinator::transactions::{
-    AddOffsetsToTxn, EndTxn, InitProducerId, ProducerEpoch, TransactionConfig, TransactionCoordinator,
-    TransactionError, TransactionEvent, TransactionInput, TransactionOutput, TransactionPhase,
-    TransactionRecord, TransactionRequest, TransactionResponse, TransactionalId,
+    AddOffsetsToTxn, EndTxn, InitProducerId, NextEpoch, ProducerEpoch, TransactionConfig,
+    TransactionCoordinator, TransactionError, TransactionEvent, TransactionInput, TransactionOutput,
+    TransactionPhase, TransactionRecord, TransactionRequest, TransactionResponse, TransactionalId,
 };
 use coordinator::{Config, Coordinator, Partitioner, Timestamp};
 
@@ -73,6 +73,18 @@ impl Host {
         }
         host.turn(TransactionInput::FinishLoad);
         host
+    }
+
+    /// The same, with a producer to which so many epochs can still be given, its own among them.
+    pub(super) fn with_epochs_left(epochs: i16) -> (Self, ProducerEpoch) {
+        let mut host = Self::new();
+        host.init(None).expect("new");
+        let Some(TransactionRecord::State(mut state)) = host.log.pop() else { panic!("the first write") };
+        state.producer.epoch = i16::MAX - epochs;
+        let producer = state.producer;
+        host.log = vec![TransactionRecord::State(state)];
+        host.restart();
+        (host, producer)
     }
 
     pub(super) fn turn(&mut self, input: TransactionInput) {
@@ -191,7 +203,36 @@ impl Host {
     }
 
     pub(super) fn end(&mut self, producer: ProducerEpoch, outcome: TransactionOutcome) -> u64 {
-        self.ask(TransactionRequest::EndTxn(EndTxn { transactional_id: id(), producer, outcome }))
+        self.end_as(producer, outcome, NextEpoch::Same)
+    }
+
+    pub(super) fn end_as(
+        &mut self,
+        producer: ProducerEpoch,
+        outcome: TransactionOutcome,
+        next_epoch: NextEpoch,
+    ) -> u64 {
+        let request = EndTxn { transactional_id: id(), producer, outcome, next_epoch };
+        self.ask(TransactionRequest::EndTxn(request))
+    }
+
+    /// EndTxn of a producer that has an epoch for each transaction: who it is next.
+    pub(super) fn end_and_go_on(
+        &mut self,
+        producer: ProducerEpoch,
+        outcome: TransactionOutcome,
+    ) -> Result<ProducerEpoch, TransactionError> {
+        let fresh = producer.is_last().then(|| ProducerId(9_000 + self.tokens.cast_signed()));
+        let token = self.end_as(producer, outcome, NextEpoch::Raised { fresh });
+        self.successor(token).expect("answered")
+    }
+
+    /// Who the producer is after this EndTxn.
+    pub(super) fn successor(&self, token: u64) -> Option<Result<ProducerEpoch, TransactionError>> {
+        match self.answers.get(&token)? {
+            TransactionResponse::EndTxn(answer) => Some(*answer),
+            other => panic!("{other:?}"),
+        }
     }
 
     pub(super) fn end_now(
@@ -207,16 +248,43 @@ impl Host {
         match self.answers.get(&token)? {
             TransactionResponse::AddPartitionsToTxn(answer)
             | TransactionResponse::AddOffsetsToTxn(answer)
-            | TransactionResponse::VerifyOffsets(answer)
-            | TransactionResponse::EndTxn(answer) => Some(*answer),
-            TransactionResponse::InitProducerId(answer) => Some(answer.map(drop)),
+            | TransactionResponse::VerifyOffsets(answer) => Some(*answer),
+            TransactionResponse::InitProducerId(answer) | TransactionResponse::EndTxn(answer) => {
+                Some(answer.map(drop))
+            }
             TransactionResponse::WriteTxnMarkers(answer) => *answer,
         }
     }
 
     /// TxnOffsetCommit as a server carries it out: asks first, then hands on.
     pub(super) fn commit(&mut self, producer: ProducerEpoch, group: &str, offset: i64) -> Option<GroupError> {
-        let token = self.ask(TransactionRequest::VerifyOffsets(offsets_of(producer, group)));
+        self.commit_as(
+            TransactionRequest::VerifyOffsets(offsets_of(producer, group)),
+            producer,
+            group,
+            offset,
+        )
+    }
+
+    /// TxnOffsetCommit that adds its group by itself.
+    pub(super) fn add_and_commit(
+        &mut self,
+        producer: ProducerEpoch,
+        group: &str,
+        offset: i64,
+    ) -> Option<GroupError> {
+        let question = TransactionRequest::AddAndVerifyOffsets(offsets_of(producer, group));
+        self.commit_as(question, producer, group, offset)
+    }
+
+    fn commit_as(
+        &mut self,
+        question: TransactionRequest,
+        producer: ProducerEpoch,
+        group: &str,
+        offset: i64,
+    ) -> Option<GroupError> {
+        let token = self.ask(question);
         let verification = self.outcome(token).expect("within the turn").map_err(GroupError::from);
         self.tokens += 1;
         let commit = OffsetCommit {

@@ -9,8 +9,14 @@ use coordinator::transactions::{
 
 use super::{LayoutError, RawRecord, Reader, RecordKind, Writer};
 
-/// The layout of the values that this build writes, and the newest it reads.
+/// The layout of the values: all that this build writes of producer ids.
 const VALUE_VERSION: u8 = 1;
+/// The same of a transactional id whose producer has an epoch for each transaction; the newest that is read. Others are
+/// written as earlier builds can read them.
+const WITH_EPOCHS: u8 = 2;
+
+/// No producer's id.
+const NO_PRODUCER: i64 = -1;
 
 /// Appends `record` to `out`.
 pub fn encode_transaction(record: &TransactionRecord, out: &mut Vec<u8>) {
@@ -59,7 +65,7 @@ pub fn decode_producer_ids(raw: &RawRecord<'_>) -> Result<ProducerId, LayoutErro
         return Err(LayoutError::Kind(raw.kind as u8));
     };
     let mut reader = Reader(value);
-    read_version(&mut reader)?;
+    read_version(&mut reader, VALUE_VERSION)?;
     let next = reader.signed()?;
     reader.finish()?;
     if next < 0 || !raw.key.is_empty() {
@@ -70,7 +76,8 @@ pub fn decode_producer_ids(raw: &RawRecord<'_>) -> Result<ProducerId, LayoutErro
 
 fn transaction_value(out: &mut Vec<u8>, state: &TransactionState) {
     let mut writer = Writer(out);
-    writer.u8(VALUE_VERSION);
+    let with_epochs = state.ended_by.is_some() || state.next_producer.is_some();
+    writer.u8(if with_epochs { WITH_EPOCHS } else { VALUE_VERSION });
     writer.signed(state.producer.producer.0);
     writer.signed(i64::from(state.producer.epoch));
     writer.signed(i64::from(state.last_epoch));
@@ -82,13 +89,19 @@ fn transaction_value(out: &mut Vec<u8>, state: &TransactionState) {
     for partition in &state.partitions {
         writer.signed(i64::from(partition.0));
     }
+    if with_epochs {
+        let ended_by = state.ended_by.unwrap_or(ProducerEpoch::NONE);
+        writer.signed(ended_by.producer.0);
+        writer.signed(i64::from(ended_by.epoch));
+        writer.signed(state.next_producer.map_or(NO_PRODUCER, |next| next.0));
+    }
 }
 
 fn read_transaction(
     reader: &mut Reader<'_>,
     transactional_id: TransactionalId,
 ) -> Result<TransactionState, LayoutError> {
-    read_version(reader)?;
+    let version = read_version(reader, WITH_EPOCHS)?;
     let producer = ProducerEpoch { producer: ProducerId(reader.signed()?), epoch: read_epoch(reader)? };
     let last_epoch = read_epoch(reader)?;
     let timeout_ms = reader.signed_i32()?;
@@ -104,10 +117,18 @@ fn read_transaction(
         }
         partitions.push(partition);
     }
+    let (mut ended_by, mut next_producer) = (None, None);
+    if version == WITH_EPOCHS {
+        let by = ProducerEpoch { producer: ProducerId(reader.signed()?), epoch: read_epoch(reader)? };
+        ended_by = Some(by).filter(|by| *by != ProducerEpoch::NONE);
+        next_producer = Some(ProducerId(reader.signed()?)).filter(|next| next.0 != NO_PRODUCER);
+    }
     Ok(TransactionState {
         transactional_id,
         producer,
         last_epoch,
+        ended_by,
+        next_producer,
         timeout_ms,
         phase,
         partitions,
@@ -144,9 +165,7 @@ fn read_phase(byte: u8) -> Result<TransactionPhase, LayoutError> {
     }
 }
 
-fn read_version(reader: &mut Reader<'_>) -> Result<(), LayoutError> {
-    match reader.u8()? {
-        VALUE_VERSION => Ok(()),
-        newer => Err(LayoutError::Newer(newer)),
-    }
+fn read_version(reader: &mut Reader<'_>, newest: u8) -> Result<u8, LayoutError> {
+    let version = reader.u8()?;
+    if (VALUE_VERSION..=newest).contains(&version) { Ok(version) } else { Err(LayoutError::Newer(version)) }
 }

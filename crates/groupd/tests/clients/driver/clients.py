@@ -103,7 +103,7 @@ CLIENTS = [
         [*JAVA, JAVA_PATH, "Transactional"],
         needs="java",
     ),
-    Client("franz-go", "go", go("franz"), [*go("franz"), "--admin"], needs="go"),
+    Client("franz-go", "go", go("franz"), [*go("franz"), "--admin"], go("franz"), needs="go"),
     Client(
         "sarama",
         "go",

@@ -1,6 +1,7 @@
 //! Transactions that commit offsets, byte by byte: from InitProducerId to what readers see.
 
 mod ends;
+mod epochs;
 mod markers;
 mod refusals;
 mod restarts;
@@ -123,6 +124,10 @@ impl Producer {
     }
 
     fn send_commit(&mut self, group: &str, offset: i64) -> Sent {
+        self.send_commit_as(COMMIT, group, offset)
+    }
+
+    fn send_commit_as(&mut self, version: i16, group: &str, offset: i64) -> Sent {
         let partition = TxnOffsetCommitRequestPartition {
             partition_index: 2,
             committed_offset: offset,
@@ -136,7 +141,7 @@ impl Producer {
             topics: vec![TxnOffsetCommitRequestTopic { name: "orders", partitions: vec![partition] }],
             ..Default::default()
         };
-        self.client.send(COMMIT, &request)
+        self.client.send(version, &request)
     }
 
     fn committed(&mut self, sent: Sent) -> i16 {
@@ -151,13 +156,17 @@ impl Producer {
     }
 
     fn send_end(&mut self, committed: bool) -> Sent {
+        self.send_end_as(END, committed)
+    }
+
+    fn send_end_as(&mut self, version: i16, committed: bool) -> Sent {
         let request = EndTxnRequest {
             transactional_id: self.id,
             producer_id: self.number,
             producer_epoch: self.epoch,
             committed,
         };
-        self.client.send(END, &request)
+        self.client.send(version, &request)
     }
 
     fn ended(&mut self, sent: Sent) -> i16 {

@@ -41,9 +41,8 @@ fn every_advertised_version_is_answered() {
         let api = ApiKey::from_code(range.api_key).unwrap();
         let versions = range.min_version..=range.max_version;
         let last = match api {
-            // Later ones are for brokers among themselves, or begin a new epoch with each transaction.
+            // Later ones are for brokers among themselves.
             ApiKey::AddPartitionsToTxn => 3,
-            ApiKey::EndTxn | ApiKey::TxnOffsetCommit => 4,
             api => *api.versions().end(),
         };
         assert_eq!(versions, *api.versions().start()..=last, "{api:?} is served whole");

@@ -38,6 +38,11 @@ fn any_state(rng: &mut ChaCha8Rng) -> TransactionState {
         transactional_id: TransactionalId::new(format!("id-{}", rng.random_range(0..6))),
         producer: ProducerEpoch { producer: ProducerId(rng.random()), epoch: rng.random() },
         last_epoch: rng.random(),
+        ended_by: rng.random_bool(0.5).then(|| ProducerEpoch {
+            producer: ProducerId(rng.random_range(0..i64::MAX)),
+            epoch: rng.random(),
+        }),
+        next_producer: rng.random_bool(0.2).then(|| ProducerId(rng.random_range(0..i64::MAX))),
         timeout_ms: rng.random(),
         phase: PHASES[rng.random_range(0..6)],
         partitions: partitions.into_iter().map(OffsetsPartition).collect(),
@@ -93,8 +98,8 @@ fn damage_never_panics_and_what_is_newer_is_named() {
         let _ = decode_kept(&bytes);
     }
     let mut bytes = Vec::new();
-    RawRecord { kind: RecordKind::Transaction, key: b"a", value: Some(&[2, 0, 0]) }.write(&mut bytes);
-    assert_eq!(decode_kept(&bytes), Err(LayoutError::Newer(2)));
+    RawRecord { kind: RecordKind::Transaction, key: b"a", value: Some(&[3, 0, 0]) }.write(&mut bytes);
+    assert_eq!(decode_kept(&bytes), Err(LayoutError::Newer(3)));
     let raw = RawRecord { kind: RecordKind::ProducerIds, key: b"", value: Some(&[2, 0]) };
     assert_eq!(decode_producer_ids(&raw), Err(LayoutError::Newer(2)));
 }

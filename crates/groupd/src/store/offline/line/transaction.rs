@@ -17,12 +17,26 @@ pub(in crate::store::offline) struct Transaction {
     producer: i64,
     epoch: i16,
     last_epoch: i16,
+    /// Who ended the latest transaction, and has had an epoch for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    ended_by: Option<EndedBy>,
+    /// Who it is to be when the transaction is complete.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    next_producer: Option<i64>,
     timeout_ms: i32,
     state: State,
     /// Where offsets wait for the end; in order.
     offsets_partitions: Vec<i32>,
     started_ms: i64,
     updated_ms: i64,
+}
+
+/// A producer as it was.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct EndedBy {
+    producer: i64,
+    epoch: i16,
 }
 
 /// Kafka's names of the states.
@@ -45,6 +59,8 @@ impl Transaction {
             producer: state.producer.producer.0,
             epoch: state.producer.epoch,
             last_epoch: state.last_epoch,
+            ended_by: state.ended_by.map(|by| EndedBy { producer: by.producer.0, epoch: by.epoch }),
+            next_producer: state.next_producer.map(|next| next.0),
             timeout_ms: state.timeout_ms,
             state: state.phase.into(),
             offsets_partitions: state.partitions.iter().map(|partition| partition.0).collect(),
@@ -67,10 +83,16 @@ impl TryFrom<Transaction> for TransactionRecord {
         ensure!(line.partition >= 0, "there is no partition {} of transactional ids", line.partition);
         ensure!(at.iter().all(|at| *at >= 0), "no group is in a partition below 0");
         ensure!(at.is_sorted_by(|one, next| one < next), "partitions are in order, each once");
+        let ended_by = line.ended_by.map(|EndedBy { producer, epoch }| {
+            let producer = ProducerId(producer);
+            ProducerEpoch { producer, epoch }
+        });
         Ok(Self::State(TransactionState {
             transactional_id: TransactionalId::new(line.transactional_id),
             producer: ProducerEpoch { producer: ProducerId(line.producer), epoch: line.epoch },
             last_epoch: line.last_epoch,
+            ended_by,
+            next_producer: line.next_producer.map(ProducerId),
             timeout_ms: line.timeout_ms,
             phase: line.state.into(),
             partitions: line.offsets_partitions.into_iter().map(OffsetsPartition).collect(),

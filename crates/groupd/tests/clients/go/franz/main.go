@@ -1,4 +1,4 @@
-// A member, and an admin client, by franz-go.
+// A member, an admin client and a transactional producer, by franz-go.
 package main
 
 import (
@@ -20,6 +20,8 @@ func main() {
 	args := protocol.Parse()
 	if args.Admin {
 		admin(args)
+	} else if args.TransactionalID != "" {
+		transactional(args)
 	} else {
 		newMember(args).run()
 	}

@@ -20,7 +20,7 @@ use super::{
     fetch, fetch_stable, settings, start,
 };
 
-fn kept_in(directory: &Path) -> Settings {
+pub(super) fn kept_in(directory: &Path) -> Settings {
     Settings { store: StoreKind::Embedded, data_dir: directory.to_owned(), shards: 3, ..settings() }
 }
 
@@ -166,6 +166,8 @@ fn put_decision(directory: &Path, outcome: coordinator::messages::TransactionOut
         transactional_id: TransactionalId::new("a"),
         producer: ProducerEpoch { producer, epoch: 2 },
         last_epoch: -1,
+        ended_by: None,
+        next_producer: None,
         timeout_ms: 60_000,
         phase: TransactionPhase::Prepare(outcome),
         partitions,
