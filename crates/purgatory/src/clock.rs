@@ -7,6 +7,18 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use crate::Timestamp;
 
 /// A source of `now`.
+///
+/// ```
+/// # use purgatory::{Clock, Timestamp};
+/// /// Frames of a game as time.
+/// struct Frames(u64);
+/// impl Clock for Frames {
+///     fn now(&self) -> Timestamp {
+///         Timestamp::from_ticks(self.0)
+///     }
+/// }
+/// assert_eq!(Frames(60).now().saturating_add(30), Timestamp::from_ticks(90));
+/// ```
 pub trait Clock {
     /// The current time. Never less than what it returned before, as seen by one thread.
     fn now(&self) -> Timestamp;
@@ -48,6 +60,13 @@ pub struct SystemClock {
 
 impl SystemClock {
     /// Milliseconds since this call.
+    ///
+    /// ```
+    /// # use purgatory::{Clock, SystemClock, Timestamp};
+    /// let clock = SystemClock::new();
+    /// let earlier = clock.now();
+    /// assert!(clock.now() >= earlier);
+    /// ```
     pub fn new() -> Self {
         Self::with_tick(Duration::from_millis(1))
     }
@@ -57,6 +76,13 @@ impl SystemClock {
     /// # Panics
     ///
     /// If `tick` is shorter than a microsecond: finer than any operating system wakes a thread.
+    ///
+    /// ```
+    /// # use purgatory::{SystemClock, Timestamp};
+    /// # use std::time::Duration;
+    /// let clock = SystemClock::with_tick(Duration::from_secs(1));
+    /// assert_eq!(clock.deadline_after(Duration::from_hours(1)), Timestamp::from_ticks(3_601));
+    /// ```
     pub fn with_tick(tick: Duration) -> Self {
         assert!(tick >= Duration::from_micros(1), "a tick is at least 1 us, not {tick:?}");
         Self { anchor: monotonic(), offset: 0, tick: tick.as_nanos() }
@@ -64,6 +90,13 @@ impl SystemClock {
 
     /// Unix milliseconds. The wall clock is read once, here; from then on time passes as the monotonic clock says,
     /// so it never goes back and ignores later corrections of the wall clock.
+    ///
+    /// ```
+    /// # use purgatory::{Clock, SystemClock, Timestamp};
+    /// // For deadlines that are stored, and read again after a restart.
+    /// let year_2020 = Timestamp::from_ticks(1_577_836_800_000);
+    /// assert!(SystemClock::unix_millis().now() > year_2020);
+    /// ```
     pub fn unix_millis() -> Self {
         let offset = wall_clock().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
         Self { anchor: monotonic(), offset, tick: Duration::from_millis(1).as_nanos() }
@@ -71,12 +104,28 @@ impl SystemClock {
 
     /// The first tick at or after `delay` from now: a deadline that is never early, not by a fraction of a tick.
     /// [`Timestamp::MAX`] where that cannot be represented.
+    ///
+    /// ```
+    /// # use purgatory::{SystemClock, Timestamp};
+    /// # use std::time::Duration;
+    /// let clock = SystemClock::new();
+    /// assert!(clock.deadline_after(Duration::from_millis(30)) > Timestamp::from_ticks(29));
+    /// assert_eq!(clock.deadline_after(Duration::MAX), Timestamp::MAX);
+    /// ```
     pub fn deadline_after(&self, delay: Duration) -> Timestamp {
         let nanos = self.nanos().saturating_add(delay.as_nanos());
         u64::try_from(nanos.div_ceil(self.tick)).map_or(Timestamp::MAX, Timestamp::from_ticks)
     }
 
     /// How long it is until `deadline`; zero if it has come.
+    ///
+    /// ```
+    /// # use purgatory::{SystemClock, Timestamp};
+    /// # use std::time::Duration;
+    /// let clock = SystemClock::new();
+    /// assert!(clock.until(clock.deadline_after(Duration::from_secs(60))) > Duration::from_secs(50));
+    /// assert_eq!(clock.until(Timestamp::ZERO), Duration::ZERO);
+    /// ```
     pub fn until(&self, deadline: Timestamp) -> Duration {
         let nanos = (u128::from(deadline.ticks()) * self.tick).saturating_sub(self.nanos());
         u64::try_from(nanos).map_or(Duration::MAX, Duration::from_nanos)
@@ -125,11 +174,24 @@ pub struct SimulatedClock {
 
 impl SimulatedClock {
     /// A clock that shows `start`.
+    ///
+    /// ```
+    /// # use purgatory::{Clock, SimulatedClock, Timestamp};
+    /// let clock = SimulatedClock::new(Timestamp::from_ticks(1_000));
+    /// assert_eq!(clock.now(), Timestamp::from_ticks(1_000));
+    /// ```
     pub fn new(start: Timestamp) -> Self {
         Self { ticks: Arc::new(AtomicU64::new(start.ticks())) }
     }
 
     /// Moves the clock forward, no further than [`Timestamp::MAX`], and returns the new time.
+    ///
+    /// ```
+    /// # use purgatory::{SimulatedClock, Timestamp};
+    /// let clock = SimulatedClock::new(Timestamp::ZERO);
+    /// assert_eq!(clock.advance(45_000), Timestamp::from_ticks(45_000));
+    /// assert_eq!(clock.advance(u64::MAX), Timestamp::MAX);
+    /// ```
     pub fn advance(&self, ticks: u64) -> Timestamp {
         let advance = |now: u64| Some(now.saturating_add(ticks));
         let before = self.ticks.fetch_update(Ordering::AcqRel, Ordering::Acquire, advance);
@@ -137,6 +199,13 @@ impl SimulatedClock {
     }
 
     /// Moves the clock to `now`. Moving it back is allowed, to test those who must stand it.
+    ///
+    /// ```
+    /// # use purgatory::{Clock, SimulatedClock, Timestamp};
+    /// let clock = SimulatedClock::new(Timestamp::from_ticks(500));
+    /// clock.set(Timestamp::from_ticks(400));
+    /// assert_eq!(clock.now(), Timestamp::from_ticks(400));
+    /// ```
     pub fn set(&self, now: Timestamp) {
         self.ticks.store(now.ticks(), Ordering::Release);
     }

@@ -58,4 +58,12 @@ pub use wheel::{Expired, TimerId, TimingWheel};
 ///
 /// It does not resist chosen keys. Where strangers choose keys, give [`Purgatory::with_hasher`] a hasher seeded
 /// at random; no behaviour depends on it, since no map is ever iterated.
+///
+/// ```
+/// # use purgatory::{DefaultHashBuilder, Purgatory, Timestamp};
+/// # use std::hash::RandomState;
+/// let trusted: Purgatory<u64, ()> = Purgatory::with_hasher(Timestamp::ZERO, DefaultHashBuilder::default());
+/// let exposed: Purgatory<u64, (), RandomState> = Purgatory::with_hasher(Timestamp::ZERO, RandomState::new());
+/// # assert_eq!((trusted.pending(), exposed.pending()), (0, 0));
+/// ```
 pub type DefaultHashBuilder = foldhash::fast::FixedState;

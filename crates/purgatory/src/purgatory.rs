@@ -2,11 +2,11 @@
 
 mod due;
 mod exit;
+mod inspect;
 mod limits;
 mod sweep;
 mod threshold;
 
-use alloc::vec::Vec;
 use core::hash::{BuildHasher, Hash};
 use core::num::NonZeroU64;
 
@@ -21,6 +21,18 @@ use crate::watchers::WatchIndex;
 use crate::{DefaultHashBuilder, TimerId, Timestamp, TimingWheel};
 
 /// Names one operation of one purgatory. Once it has left the id is stale for good: it never names another.
+///
+/// ```
+/// # use purgatory::{Purgatory, Timestamp};
+/// # let t = Timestamp::from_ticks;
+/// let mut purgatory: Purgatory<&str, &str> = Purgatory::new(t(0));
+/// let first = purgatory.watch("first", [], t(1));
+/// assert_eq!(purgatory.expire_next(t(1)), Some("first"));
+/// // Takes the same place in memory; the old id does not name it.
+/// let second = purgatory.watch("second", [], t(2));
+/// assert_ne!(first, second);
+/// assert_eq!((purgatory.get(first), purgatory.get(second)), (None, Some(&"second")));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct OperationId(TimerId);
 
@@ -79,6 +91,16 @@ struct Pending<O> {
 
 impl<K: Hash + Eq, O> Purgatory<K, O> {
     /// An empty purgatory whose time is `start`.
+    ///
+    /// ```
+    /// # use purgatory::{Purgatory, Timestamp};
+    /// # let t = Timestamp::from_ticks;
+    /// let mut purgatory: Purgatory<u64, String> = Purgatory::new(t(1_000));
+    /// assert_eq!(purgatory.pending(), 0);
+    /// // What had passed before the start is due at the start.
+    /// purgatory.watch("late".to_owned(), [7], t(400));
+    /// assert_eq!(purgatory.next_deadline(), Some(t(1_000)));
+    /// ```
     pub fn new(start: Timestamp) -> Self {
         Self::with_hasher(start, DefaultHashBuilder::default())
     }
@@ -86,6 +108,17 @@ impl<K: Hash + Eq, O> Purgatory<K, O> {
 
 impl<K: Hash + Eq, O, S: BuildHasher> Purgatory<K, O, S> {
     /// An empty purgatory whose time is `start`, and whose keys are hashed by `hasher`.
+    ///
+    /// ```
+    /// # use purgatory::{Purgatory, Timestamp};
+    /// # let t = Timestamp::from_ticks;
+    /// use std::hash::RandomState;
+    ///
+    /// // Keys that strangers choose: seeded at random, so that they cannot be made to collide.
+    /// let mut purgatory: Purgatory<String, &str, RandomState> = Purgatory::with_hasher(t(0), RandomState::new());
+    /// purgatory.watch("fetch", ["orders".to_owned()], t(30));
+    /// assert_eq!(purgatory.complete_next("orders", |_| true), Some("fetch"));
+    /// ```
     pub fn with_hasher(start: Timestamp, hasher: S) -> Self {
         Self {
             wheel: TimingWheel::new(start),
@@ -279,49 +312,6 @@ impl<K: Hash + Eq, O, S: BuildHasher> Purgatory<K, O, S> {
         self.wheel.rearm(id.0, deadline)
     }
 
-    /// The operation, if it still waits.
-    pub fn get(&self, id: OperationId) -> Option<&O> {
-        self.wheel.get(id.0).map(|pending| &pending.operation)
-    }
-
-    /// The operation, if it still waits.
-    ///
-    /// ```
-    /// # use purgatory::{Purgatory, Timestamp};
-    /// # let t = Timestamp::from_ticks;
-    /// let mut purgatory: Purgatory<&str, &str> = Purgatory::new(t(0));
-    /// let id = purgatory.watch("generation 1", [], t(30));
-    /// if let Some(operation) = purgatory.get_mut(id) {
-    ///     *operation = "generation 2";
-    /// }
-    /// assert_eq!(purgatory.get(id), Some(&"generation 2"));
-    /// ```
-    pub fn get_mut(&mut self, id: OperationId) -> Option<&mut O> {
-        self.wheel.get_mut(id.0).map(|pending| &mut pending.operation)
-    }
-
-    /// The deadline last given to the operation, if it still waits.
-    pub fn deadline(&self, id: OperationId) -> Option<Timestamp> {
-        self.wheel.deadline(id.0)
-    }
-
-    /// All that waits, in watch order, with its deadline. O(n log n), for inspection.
-    ///
-    /// ```
-    /// # use purgatory::{Purgatory, Timestamp};
-    /// # let t = Timestamp::from_ticks;
-    /// let mut purgatory: Purgatory<&str, &str> = Purgatory::new(t(0));
-    /// purgatory.watch("a", ["k"], t(9));
-    /// purgatory.watch("b", [], t(5));
-    /// assert_eq!(purgatory.operations(), [(t(9), &"a"), (t(5), &"b")]);
-    /// ```
-    pub fn operations(&self) -> Vec<(Timestamp, &O)> {
-        let waiting = self.wheel.ids().filter_map(|id| Some((self.wheel.get(id)?, self.wheel.deadline(id)?)));
-        let mut waiting: Vec<_> = waiting.collect();
-        waiting.sort_unstable_by_key(|(pending, _)| pending.order);
-        waiting.into_iter().map(|(pending, deadline)| (deadline, &pending.operation)).collect()
-    }
-
     /// When to call [`Purgatory::expire_next`] again: never later than the earliest deadline, sometimes earlier.
     /// `None` if nothing will ever expire.
     ///
@@ -336,58 +326,6 @@ impl<K: Hash + Eq, O, S: BuildHasher> Purgatory<K, O, S> {
     /// ```
     pub fn next_deadline(&self) -> Option<Timestamp> {
         if self.due.is_empty() { self.wheel.next_deadline() } else { Some(self.wheel.now()) }
-    }
-
-    /// Whether any operation watches `key`.
-    pub fn contains_key<Q: Hash + Equivalent<K> + ?Sized>(&self, key: &Q) -> bool {
-        self.watches.first(key).is_some() || self.thresholds.count(self.watches.hash(key), key) > 0
-    }
-
-    /// How many operations wait.
-    pub fn pending(&self) -> usize {
-        self.wheel.len()
-    }
-
-    /// How many pairs of a waiting operation and a key it watches there are.
-    pub fn watched(&self) -> usize {
-        self.watches.watches() + self.thresholds.marks()
-    }
-
-    /// How many operations watch `key`.
-    ///
-    /// ```
-    /// # use purgatory::{Purgatory, Timestamp};
-    /// # let t = Timestamp::from_ticks;
-    /// let mut purgatory: Purgatory<&str, &str> = Purgatory::new(t(0));
-    /// purgatory.watch("fetch", ["orders", "prices"], t(30));
-    /// purgatory.watch("fetch", ["orders"], t(30));
-    /// assert_eq!((purgatory.watched_by("orders"), purgatory.watched_by("prices")), (2, 1));
-    /// assert_eq!((purgatory.pending(), purgatory.watched(), purgatory.keys()), (2, 3, 2));
-    /// ```
-    pub fn watched_by<Q: Hash + Equivalent<K> + ?Sized>(&self, key: &Q) -> usize {
-        self.watches.count(key) + self.thresholds.count(self.watches.hash(key), key)
-    }
-
-    /// How many keys are watched; one that is watched plainly and for a threshold counts as two.
-    pub fn keys(&self) -> usize {
-        self.watches.keys() + self.thresholds.keys()
-    }
-
-    /// What happened so far.
-    ///
-    /// ```
-    /// # use purgatory::{Purgatory, Timestamp};
-    /// # let t = Timestamp::from_ticks;
-    /// let mut purgatory: Purgatory<&str, &str> = Purgatory::new(t(0));
-    /// purgatory.watch("a", ["key"], t(30));
-    /// purgatory.watch("b", ["key"], t(30));
-    /// assert!(purgatory.complete_next("key", |_| true).is_some());
-    /// assert!(purgatory.expire_next(t(30)).is_some());
-    /// let stats = purgatory.stats();
-    /// assert_eq!((stats.submitted, stats.satisfied, stats.expired), (2, 1, 1));
-    /// ```
-    pub fn stats(&self) -> Stats {
-        self.stats
     }
 
     /// Gives the operation its deadline and its place in the order, but no key yet.

@@ -16,6 +16,17 @@ use schedule::Schedule;
 use crate::Timestamp;
 
 /// Names one timer of one wheel. Once the timer is gone the id is stale for good: it never names another.
+///
+/// ```
+/// # use purgatory::{Timestamp, TimingWheel};
+/// # let t = Timestamp::from_ticks;
+/// let mut wheel = TimingWheel::new(t(0));
+/// let tea = wheel.insert(t(5), "tea");
+/// assert_eq!(wheel.remove(tea), Some("tea"));
+/// // The next one takes its place in memory, but not its name.
+/// let egg = wheel.insert(t(5), "egg");
+/// assert_eq!((wheel.remove(tea), wheel.get(egg)), (None, Some(&"egg")));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TimerId {
     index: u32,
@@ -24,6 +35,16 @@ pub struct TimerId {
 }
 
 /// A timer that came due, by move.
+///
+/// ```
+/// # use purgatory::{Timestamp, TimingWheel};
+/// # let t = Timestamp::from_ticks;
+/// let mut wheel = TimingWheel::new(t(0));
+/// let id = wheel.insert(t(5), "tea");
+/// let late = wheel.expire_next(t(9)).map(|due| t(9).ticks_since(due.deadline));
+/// assert_eq!(late, Some(4));
+/// # let _ = id;
+/// ```
 #[derive(Debug, PartialEq, Eq)]
 pub struct Expired<T> {
     /// The id it had, now stale.
@@ -61,11 +82,26 @@ pub struct TimingWheel<T> {
 
 impl<T> TimingWheel<T> {
     /// An empty wheel whose time is `start`. Allocates nothing until the first timer comes.
+    ///
+    /// ```
+    /// # use purgatory::{Timestamp, TimingWheel};
+    /// # let t = Timestamp::from_ticks;
+    /// let wheel: TimingWheel<u32> = TimingWheel::new(t(1_000));
+    /// assert_eq!((wheel.len(), wheel.bytes()), (0, 0));
+    /// ```
     pub const fn new(start: Timestamp) -> Self {
         Self { schedule: Schedule::new(start.ticks()) }
     }
 
     /// Makes room for `additional` more timers.
+    ///
+    /// ```
+    /// # use purgatory::{Timestamp, TimingWheel};
+    /// # let t = Timestamp::from_ticks;
+    /// let mut wheel: TimingWheel<u32> = TimingWheel::new(t(0));
+    /// wheel.reserve(1_000_000);
+    /// assert!(wheel.bytes() > 1_000_000 && wheel.is_empty());
+    /// ```
     pub fn reserve(&mut self, additional: usize) {
         self.schedule.reserve(additional);
     }
@@ -75,6 +111,16 @@ impl<T> TimingWheel<T> {
     /// # Panics
     ///
     /// If there are 2^27 timers already.
+    ///
+    /// ```
+    /// # use purgatory::{Timestamp, TimingWheel};
+    /// # let t = Timestamp::from_ticks;
+    /// let mut wheel = TimingWheel::new(t(0));
+    /// wheel.insert(t(7_200_000), "two hours");
+    /// wheel.insert(t(5), "soon");
+    /// assert_eq!(wheel.expire_next(t(5)).map(|due| due.value), Some("soon"));
+    /// assert_eq!(wheel.next_deadline(), Some(t(7_200_000)));
+    /// ```
     #[inline]
     pub fn insert(&mut self, deadline: Timestamp, value: T) -> TimerId {
         self.schedule.arm(deadline.ticks(), value)
@@ -133,6 +179,16 @@ impl<T> TimingWheel<T> {
     }
 
     /// What waits under `id`. `None` for a stale id.
+    ///
+    /// ```
+    /// # use purgatory::{Timestamp, TimingWheel};
+    /// # let t = Timestamp::from_ticks;
+    /// let mut wheel = TimingWheel::new(t(0));
+    /// let id = wheel.insert(t(5), "tea");
+    /// assert_eq!(wheel.get(id), Some(&"tea"));
+    /// assert!(wheel.expire_next(t(5)).is_some());
+    /// assert_eq!(wheel.get(id), None);
+    /// ```
     #[inline]
     pub fn get(&self, id: TimerId) -> Option<&T> {
         self.schedule.nodes().value(id)
@@ -156,6 +212,15 @@ impl<T> TimingWheel<T> {
     }
 
     /// The deadline last given to `id`. `None` for a stale id.
+    ///
+    /// ```
+    /// # use purgatory::{Timestamp, TimingWheel};
+    /// # let t = Timestamp::from_ticks;
+    /// let mut wheel = TimingWheel::new(t(0));
+    /// let id = wheel.insert(t(5), "tea");
+    /// assert!(wheel.rearm(id, t(90)));
+    /// assert_eq!(wheel.deadline(id), Some(t(90)));
+    /// ```
     #[inline]
     pub fn deadline(&self, id: TimerId) -> Option<Timestamp> {
         self.schedule.nodes().get(id).map(|node| Timestamp::from_ticks(node.deadline()))
@@ -197,18 +262,47 @@ impl<T> TimingWheel<T> {
     }
 
     /// How many timers wait.
+    ///
+    /// ```
+    /// # use purgatory::{Timestamp, TimingWheel};
+    /// # let t = Timestamp::from_ticks;
+    /// let mut wheel = TimingWheel::new(t(0));
+    /// let id = wheel.insert(t(5), "tea");
+    /// wheel.insert(Timestamp::MAX, "never");
+    /// wheel.remove(id);
+    /// assert_eq!(wheel.len(), 1);
+    /// ```
     #[inline]
     pub fn len(&self) -> usize {
         self.schedule.nodes().live()
     }
 
     /// Whether none waits.
+    ///
+    /// ```
+    /// # use purgatory::{Timestamp, TimingWheel};
+    /// # let t = Timestamp::from_ticks;
+    /// let mut wheel = TimingWheel::new(t(0));
+    /// assert!(wheel.is_empty());
+    /// wheel.insert(t(5), "tea");
+    /// assert!(!wheel.is_empty());
+    /// ```
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     /// Bytes held for all timers, capacity included, what the values own excluded.
+    ///
+    /// ```
+    /// # use purgatory::{Timestamp, TimingWheel};
+    /// # let t = Timestamp::from_ticks;
+    /// let mut wheel = TimingWheel::new(t(0));
+    /// for n in 0..100_000_u32 {
+    ///     wheel.insert(t(u64::from(n)), n);
+    /// }
+    /// assert!(wheel.bytes() / wheel.len() < 100);
+    /// ```
     pub fn bytes(&self) -> usize {
         self.schedule.bytes()
     }

@@ -9,6 +9,18 @@ use super::{Cause, Purgatory};
 
 impl<K: Hash + Eq, O, S: BuildHasher> Purgatory<K, O, S> {
     /// From now on at most `max_pending` operations wait; those that wait already stay. There is no limit before.
+    ///
+    /// ```
+    /// # use purgatory::{Purgatory, Timestamp};
+    /// # let t = Timestamp::from_ticks;
+    /// let mut purgatory: Purgatory<&str, &str> = Purgatory::new(t(0));
+    /// purgatory.set_max_pending(1);
+    /// assert!(purgatory.try_watch("first", [], t(30)).is_ok());
+    /// assert!(purgatory.try_watch("second", [], t(30)).is_err());
+    /// // One leaves, one may come.
+    /// assert_eq!(purgatory.expire_next(t(30)), Some("first"));
+    /// assert!(purgatory.try_watch("third", [], t(60)).is_ok());
+    /// ```
     pub fn set_max_pending(&mut self, max_pending: usize) {
         self.max_pending = max_pending;
     }

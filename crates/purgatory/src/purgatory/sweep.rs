@@ -6,6 +6,16 @@ use super::Purgatory;
 use crate::{Cause, TimerId};
 
 /// One pass over the operations that watched a key when the pass began. See [`Purgatory::sweep`].
+///
+/// ```
+/// # use purgatory::{Purgatory, Timestamp};
+/// let mut purgatory: Purgatory<&str, &str> = Purgatory::new(Timestamp::ZERO);
+/// purgatory.watch("before", ["log"], Timestamp::MAX);
+/// let mut sweep = purgatory.sweep("log");
+/// purgatory.watch("after", ["log"], Timestamp::MAX);
+/// assert_eq!(purgatory.sweep_next(&mut sweep, |_| true), Some("before"));
+/// assert_eq!(purgatory.sweep_next(&mut sweep, |_| true), None);
+/// ```
 #[derive(Clone, Debug)]
 pub struct Sweep<K> {
     key: K,
@@ -42,6 +52,21 @@ impl<K: Hash + Eq, O, S: BuildHasher> Purgatory<K, O, S> {
     ///
     /// Between two calls operations may come, leave and be extended at will. A pass over `n` operations costs `O(n)`,
     /// unless what it examined last leaves by another door: then it looks for its place from the front.
+    ///
+    /// ```
+    /// # use purgatory::{Purgatory, Timestamp};
+    /// let mut purgatory: Purgatory<&str, u32> = Purgatory::new(Timestamp::ZERO);
+    /// for size in [10, 300, 20] {
+    ///     purgatory.watch(size, ["space"], Timestamp::MAX);
+    /// }
+    /// // Room for 40: whoever fits takes its part, in watch order.
+    /// let (mut room, mut sweep, mut served) = (40, purgatory.sweep("space"), Vec::new());
+    /// while let Some(size) = purgatory.sweep_next(&mut sweep, |&size| size <= room) {
+    ///     room -= size;
+    ///     served.push(size);
+    /// }
+    /// assert_eq!((served, room), (vec![10, 20], 10));
+    /// ```
     #[must_use = "the operation is handed back here and nowhere else"]
     pub fn sweep_next(&mut self, sweep: &mut Sweep<K>, mut is_ready: impl FnMut(&O) -> bool) -> Option<O> {
         let mut next = self.resume(sweep);

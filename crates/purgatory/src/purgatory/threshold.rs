@@ -50,6 +50,20 @@ impl<K: Hash + Eq, O, S: BuildHasher> Purgatory<K, O, S> {
     /// first, then in watch order. `None` once there are no more.
     ///
     /// Costs nothing for operations whose minimum is above `value`, however many they are.
+    ///
+    /// ```
+    /// # use purgatory::{Purgatory, Timestamp};
+    /// # let t = Timestamp::from_ticks;
+    /// let mut purgatory: Purgatory<&str, &str> = Purgatory::new(t(0));
+    /// for (name, offset) in [("at 20", 20), ("at 10", 10), ("at 90", 90)] {
+    ///     assert!(purgatory.watch_thresholds(name, [("log", offset)], t(500)).is_ok());
+    /// }
+    /// let mut left = Vec::new();
+    /// while let Some(name) = purgatory.reach_next("log", 25) {
+    ///     left.push(name);
+    /// }
+    /// assert_eq!(left, ["at 10", "at 20"]);
+    /// ```
     #[must_use = "the operation is handed back here and nowhere else"]
     pub fn reach_next<Q: Hash + Equivalent<K> + ?Sized>(&mut self, key: &Q, value: u64) -> Option<O> {
         let hash = self.watches.hash(key);
