@@ -21,6 +21,54 @@ use crate::stats::Stats;
 use crate::turn::Turn;
 
 /// A group coordinator.
+///
+/// A consumer joins, falls silent, and is put out at its session timeout, by nothing but numbers:
+///
+/// ```
+/// use coordinator::ids::{GroupId, MemberId, OwnerEpoch};
+/// use coordinator::messages::{Input, JoinGroup, Output, Request, Token};
+/// use coordinator::{Config, Coordinator, Partitioner, Phase, Timestamp};
+///
+/// let group = GroupId::new("orders");
+/// let mut now = Timestamp::ZERO;
+/// let mut coordinator = Coordinator::new(Config::default(), 42, now);
+/// let partition = Partitioner::default().partition(&group);
+/// coordinator.handle(now, Input::BeginLoad(partition, OwnerEpoch(1)));
+/// coordinator.handle(now, Input::FinishLoad(partition));
+///
+/// let join = JoinGroup {
+///     group: group.clone(),
+///     member: MemberId::default(),
+///     instance: None,
+///     client_id: "consumer-1".into(),
+///     client_host: "/10.0.0.7".into(),
+///     protocol_type: "consumer".into(),
+///     protocols: vec![("range".into(), b"topics"[..].into())],
+///     session_timeout_ms: 45_000,
+///     rebalance_timeout_ms: 300_000,
+///     require_known_member_id: false,
+///     supports_skipping_assignment: true,
+///     reason: None,
+/// };
+/// coordinator.handle(now, Input::Request(Token::new(1), Request::JoinGroup(join)));
+/// assert_eq!(coordinator.stats().parked_requests, 1);
+///
+/// // The first round waits three seconds for others; the session lasts 45 from its end. Time jumps to what is next.
+/// while let Some(due) = coordinator.next_deadline().filter(|&due| due <= Timestamp::from_ticks(48_000)) {
+///     now = due;
+///     coordinator.expire(now);
+///     while let Some(output) = coordinator.poll_output() {
+///         match output {
+///             Output::Respond(token, response) => println!("{now:?}: to {token:?}: {response:?}"),
+///             Output::Store(store) => coordinator.handle(now, Input::Stored(store.id, Ok(()))),
+///             Output::Event(event) => println!("{now:?}: {:?}", event.kind),
+///             Output::Superseded(token) => println!("{now:?}: {token:?} was asked again"),
+///         }
+///     }
+/// }
+/// let view = coordinator.group(&group).expect("it is remembered");
+/// assert_eq!((view.phase, view.members.len(), view.generation.0), (Phase::Empty, 0, 2));
+/// ```
 #[derive(Debug)]
 pub struct Coordinator {
     pub(crate) groups: Groups,
