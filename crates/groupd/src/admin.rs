@@ -1,12 +1,16 @@
 //! The admin commands: they ask any Kafka coordinator over the wire, and show what it said.
 //!
+//! (`groupd clock` speaks to a groupd alone, and over HTTP.)
+//!
 //! A client of its own, blocking and small, that shares nothing with the server but the codec: so it sees what
 //! other clients see. Tables are for people; `--json` is for programs.
 
+mod clock;
 mod cluster;
 mod codes;
 mod connection;
 mod consumer;
+mod control;
 mod describe;
 mod error;
 mod events;
@@ -26,6 +30,7 @@ use clap::{Args, Subcommand};
 use crate::cli::{EXIT_USAGE, complain};
 use crate::settings::HostPort;
 use cluster::Cluster;
+use control::ControlTarget;
 use error::AdminError;
 use report::{Form, Report};
 
@@ -88,6 +93,16 @@ pub struct TopicsArgs {
     command: topics::TopicsCommand,
 }
 
+/// `groupd clock`: time, by command.
+#[derive(Debug, Args)]
+#[command(after_help = AFTER_HELP, subcommand_required = true, arg_required_else_help = true)]
+pub struct ClockArgs {
+    #[command(flatten)]
+    target: ControlTarget,
+    #[command(subcommand)]
+    command: clock::ClockCommand,
+}
+
 /// An admin command, as typed.
 #[derive(Debug, Subcommand)]
 pub enum AdminCommand {
@@ -97,6 +112,8 @@ pub enum AdminCommand {
     Offsets(OffsetsArgs),
     /// List, create and delete topics
     Topics(TopicsArgs),
+    /// Move the clock of a server for tests (--simulated-clock)
+    Clock(ClockArgs),
 }
 
 /// Runs the command: its answer to standard output, what went wrong to standard error.
@@ -105,6 +122,7 @@ pub fn run(command: &AdminCommand) -> ExitCode {
         AdminCommand::Groups(args) => &args.target,
         AdminCommand::Offsets(args) => &args.target,
         AdminCommand::Topics(args) => &args.target,
+        AdminCommand::Clock(args) => &args.target.target,
     };
     let mut cluster = Cluster::new(target.server.clone(), Duration::from_secs(target.timeout.into()));
     let form = if target.json { Form::Json } else { Form::Tables };
@@ -112,6 +130,7 @@ pub fn run(command: &AdminCommand) -> ExitCode {
         AdminCommand::Groups(args) => groups::run(&args.command, &mut cluster, form),
         AdminCommand::Offsets(args) => offsets::run(&args.command, &mut cluster, form),
         AdminCommand::Topics(args) => topics::run(&args.command, &mut cluster, form),
+        AdminCommand::Clock(args) => clock::run(&args.command, &args.target.control(), form),
     };
     match outcome {
         Ok(report) => show(&report),
@@ -119,10 +138,14 @@ pub fn run(command: &AdminCommand) -> ExitCode {
             complain(&error.to_string());
             ExitCode::from(match error {
                 AdminError::Usage(_) => EXIT_USAGE,
-                AdminError::Refused { .. } | AdminError::Alive { .. } => EXIT_REFUSED,
+                AdminError::Refused { .. }
+                | AdminError::Alive { .. }
+                | AdminError::Said(_)
+                | AdminError::NotForTests { .. } => EXIT_REFUSED,
                 AdminError::Unreachable { .. }
                 | AdminError::TimedOut { .. }
                 | AdminError::Garbled { .. }
+                | AdminError::NoCommands { .. }
                 | AdminError::NotOffered { .. } => EXIT_UNREACHABLE,
             })
         }

@@ -80,7 +80,11 @@ pub(crate) async fn begin(
     match group_api(head.api) {
         Some(api) => {
             let decoded = wire::decode(api, head.version, body, client.asker(), &node.catalog);
-            Ok(Some(ask(node, client, head, decoded.map_err(unreadable(head))?).await))
+            let decoded = decoded.map_err(unreadable(head))?;
+            if let (Some(testing), Questions::One(_, request)) = (&node.testing, &decoded.questions) {
+                testing.heard().note(client.connection, client.asker().client_id, request);
+            }
+            Ok(Some(ask(node, client, head, decoded).await))
         }
         None => begin_own(node, client, head, body).await,
     }
@@ -239,6 +243,9 @@ fn give_up_others(node: &Node, client: &mut Client, join: &JoinGroup) {
 
 /// The connection of `client` ends: the ids it was given and did not use are free.
 pub(crate) fn end(node: &Node, client: &mut Client) {
+    if let Some(testing) = &node.testing {
+        testing.heard().forget(client.connection);
+    }
     for (group, member) in client.handed_out.end() {
         node.shards.of(&group).send(Message::GiveUp(group, member));
     }

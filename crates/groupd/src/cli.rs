@@ -23,7 +23,8 @@ groups, commit offsets and rebalance on it; it keeps no messages.
   groupd groups list         the groups of this or any Kafka coordinator
 
 Usage: groupd [serve] [OPTIONS]
-       groupd settings | groups | offsets | topics | store    (each has --help)
+       groupd settings | groups | offsets | topics | store | clock
+                                                           (each has --help)
 
 Server options:
   --listen HOST:PORT       where clients connect           [127.0.0.1:9092]
@@ -35,6 +36,7 @@ Server options:
   --http HOST:PORT|off     /metrics /healthz /readyz
                            [127.0.0.1, port of --listen + 1000: 10092]
   --shards N               threads that own groups         [number of cores]
+  --simulated-clock        for tests: time stands still, moves by groupd clock
   --log FILTER             error|warn|info|debug|trace, or per target   [info]
   --log-format text|json                                   [text]
   --set NAME=VALUE         a Kafka setting: group.initial.rebalance.delay.ms=0
@@ -208,6 +210,9 @@ pub struct ServeArgs {
     /// Threads that own groups
     #[arg(long, value_name = "N")]
     pub shards: Option<String>,
+    /// For tests: time stands still, and moves by `groupd clock advance`
+    #[arg(long)]
+    pub simulated_clock: bool,
     /// What is logged
     #[arg(long, value_name = "FILTER")]
     pub log: Option<String>,
@@ -234,6 +239,7 @@ impl ServeArgs {
             ("--topic", topics),
             ("--http", self.http.clone()),
             ("--shards", self.shards.clone()),
+            ("--simulated-clock", self.simulated_clock.then(|| "true".to_owned())),
             ("--log", self.log.clone()),
             ("--log-format", self.log_format.clone()),
         ];

@@ -2,7 +2,6 @@
 //!
 //! One history a shard, behind a lock that is held for one event, one group or one scrape of a hundred groups.
 
-use std::fmt::Write;
 use std::sync::Arc;
 
 use coordinator::events::history::{Entry, History};
@@ -12,7 +11,8 @@ use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
 
 use crate::shown::on_one_line;
-use crate::telemetry::{METRICS, name};
+use crate::telemetry::name;
+use crate::telemetry::samples::{head, sample};
 
 /// Groups that `/metrics` names, of each shard: those with the latest events.
 const SCRAPED: usize = 100;
@@ -195,22 +195,4 @@ fn people(members: usize) -> String {
 
 fn several(times: u64, last: &str) -> String {
     if times == 1 { last.into() } else { format!("{times} offsets, the last of {last}") }
-}
-
-fn head(text: &mut String, name: &str) {
-    let metric = METRICS.iter().find(|metric| metric.name == name);
-    let metric = metric.expect("invariant: what is rendered is in the table");
-    let written = writeln!(text, "# HELP {name} {}\n# TYPE {name} {}", metric.help, metric.kind.as_str());
-    written.expect("invariant: writing to a String cannot fail");
-}
-
-fn sample(text: &mut String, name: &str, labels: &[(&str, &str)], value: u64) {
-    let labels: Vec<_> = labels.iter().map(|(key, value)| format!("{key}=\"{}\"", escaped(value))).collect();
-    let written = writeln!(text, "{name}{{{}}} {value}", labels.join(","));
-    written.expect("invariant: writing to a String cannot fail");
-}
-
-/// As the text format wants it in a label.
-fn escaped(text: &str) -> String {
-    text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }

@@ -6,6 +6,7 @@
 pub mod admin;
 mod apis;
 pub mod cli;
+mod clock;
 mod connection;
 pub mod events_log;
 mod histories;
@@ -18,5 +19,6 @@ mod shown;
 pub mod store;
 mod tables;
 pub mod telemetry;
+mod testing;
 pub mod topics;
 mod wire;

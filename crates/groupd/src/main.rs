@@ -85,10 +85,30 @@ fn greeting(server: &Server, settings: &Settings) -> String {
     let topics = server.topics();
     let try_topic = topics.first().map_or("orders", |(name, _)| name.as_str());
     format!(
-        "groupd {version}\n  clients  {address}{advertised}\n  data     {data}\n  topics   {topics}\n  \
+        "groupd {version}\n{clock}  clients  {address}{advertised}\n  data     {data}\n  topics   {topics}\n  \
          metrics  {http}\n  try      kcat -b {address} -G my-group {try_topic}\n",
         version = env!("CARGO_PKG_VERSION"),
         topics = list(&topics),
+        clock = simulated_clock(server, settings),
+    )
+}
+
+/// Nobody is to take a server for tests for another.
+fn simulated_clock(server: &Server, settings: &Settings) -> String {
+    let Some(now) = server.simulated_clock() else { return String::new() };
+    let http = server.http_address().map_or(String::new(), |http| format!(" --http {http}"));
+    let delay = humantime::format_duration(settings.group_initial_rebalance_delay);
+    let joins = if settings.group_initial_rebalance_delay.is_zero() {
+        String::new()
+    } else {
+        format!(
+            "           a first join waits for {delay} of that time: \
+             --set group.initial.rebalance.delay.ms=0 spares it\n"
+        )
+    };
+    format!(
+        "  CLOCK    SIMULATED: FOR TESTS ONLY. Time stands still at {now}\n           \
+         and moves by: groupd clock advance 45s{http}\n{joins}"
     )
 }
 

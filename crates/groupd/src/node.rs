@@ -8,6 +8,7 @@ use crate::histories::Histories;
 use crate::producer_ids::ProducerIds;
 use crate::settings::{HostPort, Settings};
 use crate::shard::Shards;
+use crate::testing::Testing;
 use crate::topics::TopicCatalog;
 
 /// This server, as the broker that its clients see.
@@ -29,6 +30,8 @@ pub(crate) struct Node {
     pub(crate) default_partitions: i32,
     pub(crate) measured: Measured,
     pub(crate) producer_ids: ProducerIds,
+    /// On a server for tests: its clock.
+    pub(crate) testing: Option<Arc<Testing>>,
 }
 
 /// What one connection may take.
@@ -51,6 +54,7 @@ impl Node {
         producer_ids: ProducerIds,
         shards: Shards,
         histories: Histories,
+        testing: Option<Arc<Testing>>,
     ) -> Self {
         Self {
             id: settings.node_id,
@@ -68,6 +72,7 @@ impl Node {
             default_partitions: settings.num_partitions,
             measured: Measured::new(),
             producer_ids,
+            testing,
         }
     }
 

@@ -10,17 +10,18 @@ mod shards;
 mod signals;
 
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use anyhow::Context;
 use coordinator::ids::{OffsetsPartition, OwnerEpoch};
 use coordinator::transactions::TransactionConfig;
 use coordinator::{Config, Partitioner};
-use purgatory::SystemClock;
+use purgatory::{Clock, SystemClock};
 use tokio::runtime::Runtime;
 use tokio::sync::{Semaphore, watch};
 
+use crate::clock::ServerClock;
 use crate::histories::Histories;
 use crate::node::Node;
 use crate::producer_ids::ProducerIds;
@@ -31,6 +32,7 @@ use crate::store::{
     PRODUCER_IDS_PARTITION, Store, StoreClient, StoreStatus,
 };
 use crate::telemetry::{self, Health, Metrics, Readiness};
+use crate::testing::{self, StandingClock, Testing};
 use crate::topics::{NewTopic, TopicCatalog, TopicIds};
 use shards::ShardThreads;
 pub use signals::StopSignals;
@@ -107,17 +109,27 @@ impl Server {
         let listener = runtime.block_on(listener::listen(&settings.listen))?;
         let address = listener.local_addr()?;
         let histories = Histories::new(settings.shards);
-        let http = runtime.block_on(serve_http(settings, &health, &histories))?;
+        let commands = Arc::default();
+        let http = runtime.block_on(serve_http(settings, &health, &histories, &commands))?;
 
-        let clock = SystemClock::unix_millis();
+        let standing = standing_clock(settings)?;
+        let clock = match &standing {
+            Some(standing) => ServerClock::simulated(standing.reader()),
+            None => ServerClock::system(),
+        };
         let Opened { store, cluster_id } = open()?;
         let commits = CommitThread::start(store, CommitSettings::default())
             .context("cannot start the store's thread")?;
         runtime.spawn(watch_store(Arc::clone(commits.status()), health.clone()));
         let kept = acquire(&commits, settings)?;
         let config = (&coordinator_config(settings), &transaction_config(settings));
-        let (shards, routes) = ShardThreads::start(kept.owned, config, &commits, clock, &histories)?;
-        let node = Node::new(settings, cluster_id, kept.catalog, kept.producer_ids, routes, histories);
+        let (shards, routes) = ShardThreads::start(kept.owned, config, &commits, &clock, &histories)?;
+        let testing = standing.map(|standing| Testing::new(standing, routes.clone()));
+        if let Some(testing) = &testing {
+            commands.get_or_init(|| Arc::clone(testing));
+        }
+        let node =
+            Node::new(settings, cluster_id, kept.catalog, kept.producer_ids, routes, histories, testing);
         let node = Arc::new(node);
 
         let (closing, closed) = watch::channel(false);
@@ -140,6 +152,11 @@ impl Server {
     /// Where metrics and health are served.
     pub fn http_address(&self) -> Option<SocketAddr> {
         self.http
+    }
+
+    /// Where the clock stands, as a date, where it is simulated.
+    pub fn simulated_clock(&self) -> Option<String> {
+        self.node.testing.as_ref().map(|testing| testing::date(testing.now()))
     }
 
     /// The topics there are, each with its number of partitions.
@@ -270,18 +287,45 @@ fn transaction_config(settings: &Settings) -> TransactionConfig {
     }
 }
 
-/// Serves metrics and health, if they are wanted.
+/// The commands that a server for tests takes, once it is up.
+pub(crate) type Commands = Arc<OnceLock<Arc<Testing>>>;
+
+/// The clock of a server for tests.
+fn standing_clock(settings: &Settings) -> anyhow::Result<Option<StandingClock>> {
+    if !settings.simulated_clock {
+        testing::warn_of_simulated_past(settings);
+        return Ok(None);
+    }
+    let standing = StandingClock::begin(settings, SystemClock::unix_millis().now())?;
+    tracing::warn!(
+        "--simulated-clock: time stands still at {}, for all groups and transactions, and moves only by \
+         `groupd clock advance`; this server is for tests",
+        testing::date(standing.reader().now())
+    );
+    let everywhere = settings.http.as_ref().filter(|http| !http.is_loopback());
+    if let Some(http) = everywhere {
+        tracing::warn!("whoever reaches http://{http} can move the clock of this server");
+    }
+    Ok(Some(standing))
+}
+
+/// Serves metrics and health, if they are wanted, and commands, if this is a server for tests.
 async fn serve_http(
     settings: &Settings,
     health: &Health,
     histories: &Histories,
+    commands: &Commands,
 ) -> anyhow::Result<Option<SocketAddr>> {
     let Some(address) = &settings.http else { return Ok(None) };
     let listener = telemetry::bind(address).await?;
     let address = listener.local_addr()?;
-    let histories = histories.clone();
-    let metrics = Metrics::install().with(move |text| histories.render(text));
-    tokio::spawn(telemetry::serve(listener, health.clone(), metrics));
+    let (histories, testing) = (histories.clone(), Arc::clone(commands));
+    let metrics = Metrics::install().with(move |text| {
+        histories.render(text);
+        testing.get().into_iter().for_each(|testing| testing.render(text));
+    });
+    let commands = settings.simulated_clock.then(|| Arc::clone(commands));
+    tokio::spawn(telemetry::serve_with(listener, health.clone(), metrics, commands));
     Ok(Some(address))
 }
 

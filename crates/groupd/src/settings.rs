@@ -39,6 +39,8 @@ pub struct Settings {
     pub topics: Vec<TopicSetting>,
     /// How many threads own groups, at least 1.
     pub shards: usize,
+    /// `simulated.clock`: for tests, coordinators' time stands still and moves by command.
+    pub simulated_clock: bool,
     /// What is logged: a `tracing` filter such as `info` or `groupd=debug`.
     pub log: String,
     /// How it is logged.
@@ -127,6 +129,7 @@ impl Settings {
             data_dir: PathBuf::from(read.text("data.dir")),
             topics: read.topics("topic"),
             shards: read.shards("shards"),
+            simulated_clock: read.switch("simulated.clock"),
             log: read.log_filter("log.filter"),
             log_format: read.value("log.format"),
             node_id: read.integer("node.id"),
@@ -149,6 +152,7 @@ impl Settings {
             connections_max_idle: read.optional_millis("connections.max.idle.ms"),
         };
         read.not_above("group.min.session.timeout.ms", "group.max.session.timeout.ms");
+        read.moved_over_http(&settings);
         read.finish(settings)
     }
 }

@@ -17,6 +17,7 @@ mod markers;
 mod owned;
 mod progress;
 mod routing;
+mod ticks;
 mod transactions;
 
 use std::sync::Arc;
@@ -28,10 +29,11 @@ use coordinator::messages::{Input, Output, Request, Response, Token};
 use coordinator::transactions::TransactionCoordinator;
 use crossbeam_channel::{Receiver, RecvTimeoutError, select};
 use hashbrown::HashMap;
-use purgatory::{Clock, SystemClock, Timestamp};
+use purgatory::Timestamp;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::oneshot;
 
+use crate::clock::{Now, ServerClock};
 use crate::events_log::EventsLog;
 use crate::histories::ShardHistory;
 use crate::store::{CommitThread, StoreHandle};
@@ -43,12 +45,14 @@ use inbox::{OfMarkers, OfTransactions, Outlet};
 use loading::Loading;
 use markers::Markers;
 use owned::OwnedPartitions;
+use ticks::Ticks;
 use transactions::Transactions;
 
 pub(crate) use fetches::Fetch;
 pub(crate) use inbox::{Answer, Inbox, Message, NoAnswer};
 pub(crate) use loading::Owned;
 pub(crate) use routing::{Shards, shard_of};
+pub(crate) use ticks::{Tally, Ticked};
 pub(crate) use transactions::OffsetsQuestion;
 
 /// Messages handled in one turn, at most: what they want written goes to the store together.
@@ -87,7 +91,7 @@ pub(crate) struct Shard {
     markers: Markers,
     outlet: Outlet,
     store: StoreHandle,
-    clock: SystemClock,
+    clock: ServerClock,
     /// The way back to each client that waits for the coordinator, by the number of its token.
     open: HashMap<u64, oneshot::Sender<Response>, foldhash::fast::RandomState>,
     deletions: Deletions,
@@ -102,7 +106,9 @@ pub(crate) struct Shard {
     loading: Option<Receiver<Loading>>,
     /// The group coordinator's writes whose outcome is not known yet.
     writes: usize,
-    /// Told to stop; until then at most.
+    /// Who waits for what a move of the clock brings.
+    ticks: Ticks,
+    /// Told to stop; until then at most, by the host's clock.
     stopping: Option<Timestamp>,
     gauges: Gauges,
 }
@@ -115,7 +121,7 @@ impl Shard {
         shards: &Shards,
         outlet: Outlet,
         commits: &CommitThread,
-        clock: SystemClock,
+        clock: ServerClock,
         history: ShardHistory,
     ) -> Self {
         let (coordinator, transactions) = coordinators;
@@ -127,10 +133,10 @@ impl Shard {
             markers: Markers::new(commits.handle(Arc::new(OfMarkers(own.clone())))),
             outlet,
             store: commits.handle(Arc::new(own)),
-            clock,
             open: HashMap::default(),
             deletions: Deletions::default(),
-            fetches: Fetches::new(clock.now()),
+            fetches: Fetches::new(clock.now().host),
+            clock,
             due: Due::default(),
             at_hand: Vec::with_capacity(AT_HAND),
             events: EventsLog::default(),
@@ -138,6 +144,7 @@ impl Shard {
             owned: OwnedPartitions::default(),
             loading: None,
             writes: 0,
+            ticks: Ticks::default(),
             stopping: None,
             gauges: Gauges::new(index),
         }
@@ -146,7 +153,7 @@ impl Shard {
     /// Loads what it is to own, serves until told to stop, then answers what is parked. Clients are served from the
     /// start: those of a partition that is still loading are told so.
     pub(crate) fn run(&mut self, owned: Vec<Owned>, reports: &UnboundedSender<Report>) {
-        let now = self.clock.now();
+        let now = self.clock.now().groups;
         for Owned { partition, epoch, .. } in &owned {
             self.owned.begin(*partition, *epoch);
             self.coordinator.handle(now, Input::BeginLoad(*partition, *epoch));
@@ -165,7 +172,7 @@ impl Shard {
                 },
                 Wake::Loaded => {
                     self.loading = None;
-                    self.transactions.finish_load(self.clock.now());
+                    self.transactions.finish_load(self.clock.now().groups);
                     self.turn(None);
                     report(reports, Report::Loaded);
                 }
@@ -176,25 +183,21 @@ impl Shard {
 
     /// Waits for a message, something loaded, or the next deadline.
     fn sleep(&self) -> Wake {
-        let deadlines = [
-            self.coordinator.next_deadline(),
-            self.transactions.next_deadline(),
-            self.fetches.next_deadline(),
-            self.gauges.due(),
-            self.stopping,
-        ];
-        let deadline = deadlines.into_iter().flatten().min();
-        let patience = deadline.map_or(Duration::MAX, |deadline| self.clock.until(deadline));
+        let groups = [self.coordinator.next_deadline(), self.transactions.next_deadline()];
+        let host = [self.fetches.next_deadline(), self.gauges.due(), self.stopping];
+        let (groups, host) = (groups.into_iter().flatten().min(), host.into_iter().flatten().min());
+        let behind = self.ticks.is_behind().then_some(Duration::ZERO);
+        let patience = behind.or_else(|| self.clock.patience(groups, host));
         if let Some(loading) = &self.loading {
             return select! {
                 recv(self.outlet.messages) -> message => Wake::Message(message.expect(SENDER)),
                 recv(loading) -> loading => loading.map_or(Wake::Loaded, Wake::Loading),
-                default(patience) => Wake::Deadline,
+                default(patience.unwrap_or(Duration::MAX)) => Wake::Deadline,
             };
         }
-        let message = match deadline {
+        let message = match patience {
             None => self.outlet.messages.recv().map_err(RecvTimeoutError::from),
-            Some(_) => self.outlet.messages.recv_timeout(patience),
+            Some(patience) => self.outlet.messages.recv_timeout(patience),
         };
         match message {
             Ok(message) => Wake::Message(message),
@@ -204,8 +207,8 @@ impl Shard {
     }
 
     fn take(&mut self, loading: Loading) -> anyhow::Result<()> {
-        let now = self.clock.now();
-        self.gauges.touch(now);
+        let Now { groups: now, host } = self.clock.now();
+        self.gauges.touch(host);
         self.coordinator.expire(now);
         match loading {
             Loading::Chunk(partition, kept) => {
@@ -249,17 +252,20 @@ impl Shard {
         }
         self.at_hand = at_hand;
         if let Some(until) = self.due.take() {
-            self.coordinator.expire(until);
-            self.transactions.expire(until);
-            self.fetches.expire(until);
+            self.coordinator.expire(until.groups);
+            self.transactions.expire(until.groups);
+            self.fetches.expire(until.host);
+            self.ticks.expired(until.groups);
         }
         self.outlet.make_room(permits);
         self.carry_out(now);
-        self.gauges.publish(now, &self.coordinator, self.transactions.coordinator(), &self.fetches);
+        self.answer_ticks();
+        self.gauges.publish(now.host, &self.coordinator, self.transactions.coordinator(), &self.fetches);
     }
 
-    fn handle(&mut self, now: Timestamp, message: Message) {
-        self.gauges.touch(now);
+    fn handle(&mut self, at: Now, message: Message) {
+        let Now { groups: now, host } = at;
+        self.gauges.touch(host);
         match message {
             Message::Ask(token, request, reply) => self.ask(now, token, request, reply),
             Message::AskTransactions(token, request, reply) => {
@@ -271,13 +277,13 @@ impl Shard {
             }
             Message::Mark(mark) => {
                 // The offsets that were pended before go into the log before it.
-                self.carry_out(now);
+                self.carry_out(at);
                 self.markers.write(mark, &self.owned);
             }
             Message::Marked(id, partition, outcome) => {
                 self.transactions.marked(now, id, partition, outcome);
             }
-            Message::Fetch(number, fetch, reply) => self.fetches.park(now, number, fetch, reply),
+            Message::Fetch(number, fetch, reply) => self.fetches.park(host, number, fetch, reply),
             Message::Abandon(number) => {
                 if self.open.remove(&number).is_some() {
                     self.coordinator.handle(now, Input::Abandon(number));
@@ -288,11 +294,16 @@ impl Shard {
             Message::GiveUp(group, member) => self.coordinator.handle(now, Input::GiveUp(group, member)),
             Message::Stored(id, outcome) => {
                 self.writes -= 1;
+                self.ticks.arrived();
                 self.deletions.reported(id, outcome);
                 self.coordinator.handle(now, Input::Stored(id, outcome));
             }
-            Message::TransactionStored(id, outcome) => self.transactions.stored(now, id, outcome),
+            Message::TransactionStored(id, outcome) => {
+                self.ticks.arrived();
+                self.transactions.stored(now, id, outcome);
+            }
             Message::MarkerStored(id, outcome) => {
+                self.ticks.arrived();
                 if let Some(ended) = self.markers.stored(id, outcome) {
                     self.coordinator.handle(now, ended.input());
                     ended.answer();
@@ -304,7 +315,8 @@ impl Shard {
                 }
                 self.coordinator.handle(now, Input::TopicPartitionsDeleted(partitions));
             }
-            Message::Stop => self.stopping = Some(now.saturating_add(STOP_WAIT_MS)),
+            Message::Stop => self.stopping = Some(host.saturating_add(STOP_WAIT_MS)),
+            Message::Tick(reply) => self.ticks.wait(now, reply),
         }
     }
 
@@ -314,9 +326,9 @@ impl Shard {
     }
 
     /// Does what the coordinators say.
-    fn carry_out(&mut self, now: Timestamp) {
+    fn carry_out(&mut self, Now { groups: now, host }: Now) {
         while let Some(output) = self.coordinator.poll_output() {
-            self.gauges.touch(now);
+            self.gauges.touch(host);
             match output {
                 Output::Respond(token, response) => {
                     // No longer open: its client went away, and its Abandon has been handled.
@@ -332,6 +344,7 @@ impl Shard {
                     self.store.store(&write);
                 }
                 Output::Event(event) => {
+                    self.ticks.count(&event.kind);
                     self.history.record(&event);
                     self.events.record(&event);
                 }
@@ -340,9 +353,31 @@ impl Shard {
         self.transactions.carry_out(now, &self.owned);
     }
 
+    /// Tells whoever moved the clock, if all that this brought is done.
+    fn answer_ticks(&mut self) {
+        if self.ticks.is_empty() {
+            return;
+        }
+        let deadlines = [self.coordinator.next_deadline(), self.transactions.next_deadline()];
+        let ticked = Ticked {
+            next_deadline: deadlines.into_iter().flatten().min(),
+            open_transactions: self.transactions.coordinator().open() > 0,
+            busy: self.transactions.writing() + self.markers.writing() > 0,
+            tally: Tally {
+                operations_expired: self.coordinator.stats().operations_expired,
+                transactions_timed_out: self.transactions.timed_out(),
+                ..self.ticks.events()
+            },
+        };
+        for reply in self.ticks.take(self.writes()) {
+            // Whoever moved the clock is gone with the server.
+            let _ = reply.send(ticked);
+        }
+    }
+
     /// Whether the shard was told to stop, and need not wait for the store any more.
     fn is_done(&self) -> bool {
-        self.stopping.is_some_and(|until| self.writes() == 0 || until <= self.clock.now())
+        self.stopping.is_some_and(|until| self.writes() == 0 || until <= self.clock.now().host)
     }
 
     fn writes(&self) -> usize {
@@ -351,13 +386,14 @@ impl Shard {
 
     /// Answers what is parked: groups and transactions by giving up their partitions, fetches with no records.
     fn stop(&mut self) {
-        let now = self.clock.now();
+        let at = self.clock.now();
+        let now = at.groups;
         self.transactions.unload(now);
         for (partition, OwnerEpoch(epoch)) in self.owned.take() {
             self.coordinator.handle(now, Input::Unload(partition, OwnerEpoch(epoch.saturating_add(1))));
         }
         self.fetches.finish();
-        self.carry_out(now);
+        self.carry_out(at);
     }
 }
 

@@ -59,6 +59,20 @@ pub(super) enum AdminError {
         /// What was wanted.
         api: ApiKey,
     },
+    /// The server said no, in words of its own.
+    Said(String),
+    /// Nobody takes commands there.
+    NoCommands {
+        /// Where.
+        http: HostPort,
+        /// As the system says it.
+        cause: io::Error,
+    },
+    /// A server that takes no commands: its clock is the system's.
+    NotForTests {
+        /// Where.
+        http: HostPort,
+    },
 }
 
 impl AdminError {
@@ -81,7 +95,10 @@ impl AdminError {
             | Self::Alive { .. }
             | Self::TimedOut { .. }
             | Self::Garbled { .. }
-            | Self::NotOffered { .. } => false,
+            | Self::NotOffered { .. }
+            | Self::Said(_)
+            | Self::NoCommands { .. }
+            | Self::NotForTests { .. } => false,
         }
     }
 
@@ -101,7 +118,7 @@ impl AdminError {
 impl fmt::Display for AdminError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Usage(sentence) => f.write_str(sentence),
+            Self::Usage(sentence) | Self::Said(sentence) => f.write_str(sentence),
             Self::Refused { about, code } => {
                 write!(f, "{about}: {} ({})", codes::sentence(*code), codes::name(*code))
             }
@@ -134,6 +151,16 @@ impl fmt::Display for AdminError {
             Self::NotOffered { server, api } => {
                 write!(f, "{server} does not offer {} in a version that is known here", api.name())
             }
+            Self::NoCommands { http, cause } => write!(
+                f,
+                "no commands are taken at {http} ({cause}); a server started with --simulated-clock takes them at its \
+                 --http address: name that with --http HOST:PORT"
+            ),
+            Self::NotForTests { http } => write!(
+                f,
+                "the server at {http} is not for tests: its clock is the system's, and nothing moves it; \
+                 start one with groupd serve --simulated-clock"
+            ),
         }
     }
 }

@@ -16,6 +16,8 @@ use crate::tables;
 /// The kind of resource that is a group.
 const GROUP: i8 = 32;
 const EVENT: &str = "event.";
+/// Only told by a server for tests.
+const SIMULATED_CLOCK: &str = "simulated.clock";
 /// Unix ms; later times have no RFC 3339 form.
 const YEAR_10000: u64 = 253_402_300_800_000;
 
@@ -26,21 +28,37 @@ pub(super) struct Happened {
     told: Value,
 }
 
-/// The events of `group`, the oldest first.
-pub(super) fn happened(cluster: &mut Cluster, group: &str) -> Result<Vec<Happened>, AdminError> {
-    let mut events = cluster.ask_coordinator(group, |connection| {
-        let Ok(version) = connection.version(ApiKey::DescribeConfigs, 4) else { return Ok(Vec::new()) };
+/// What a coordinator tells of a group beside its state.
+#[derive(Debug, Default)]
+pub(super) struct Told {
+    /// The oldest first.
+    pub(super) events: Vec<Happened>,
+    /// Where the coordinator's clock stands, if it is simulated.
+    pub(super) simulated_clock: Option<String>,
+}
+
+/// What is told of `group`.
+pub(super) fn told(cluster: &mut Cluster, group: &str) -> Result<Told, AdminError> {
+    let mut told = cluster.ask_coordinator(group, |connection| {
+        let Ok(version) = connection.version(ApiKey::DescribeConfigs, 4) else { return Ok(Told::default()) };
         let resource =
             DescribeConfigsResource { resource_type: GROUP, resource_name: group, configuration_keys: None };
         let request = DescribeConfigsRequest { resources: vec![resource], ..Default::default() };
         connection.ask(version, &request, |answer| {
             // A server that knows no settings of groups refuses: it has no events to tell.
             let known = answer.results.iter().filter(|result| result.error_code == codes::NONE);
-            known.flat_map(|result| &result.configs).filter_map(|of| event(of.name, of.value)).collect()
+            let mut told = Told::default();
+            for of in known.flat_map(|result| &result.configs) {
+                told.events.extend(event(of.name, of.value));
+                if of.name == SIMULATED_CLOCK {
+                    told.simulated_clock = of.value.map(str::to_owned);
+                }
+            }
+            told
         })
     })?;
-    events.sort_by_key(|event: &Happened| event.number);
-    Ok(events)
+    told.events.sort_by_key(|event| event.number);
+    Ok(told)
 }
 
 fn event(name: &str, value: Option<&str>) -> Option<Happened> {

@@ -11,7 +11,7 @@ use super::cluster::Cluster;
 use super::codes;
 use super::describe::{Described, Member, described};
 use super::error::AdminError;
-use super::events::{self, Happened};
+use super::events::{self, Told};
 use super::offsets::{self, Committed};
 use super::report::{self, Form, Report};
 use crate::{shown, tables};
@@ -61,7 +61,7 @@ pub(super) fn run(command: &GroupsCommand, cluster: &mut Cluster, form: Form) ->
         GroupsCommand::List { state } => list(cluster, form, state),
         GroupsCommand::Describe { group } => describe(cluster, form, group),
         GroupsCommand::Events { group } => {
-            let events = events::happened(cluster, group)?;
+            let events = events::told(cluster, group)?.events;
             let none = || format!("nothing is known of what happened to group {group}");
             let json = || events::json(&events);
             Ok(if events.is_empty() {
@@ -138,11 +138,11 @@ fn describe(cluster: &mut Cluster, form: Form, group: &str) -> Result<Report, Ad
         return Err(not_found(group));
     };
     let committed = offsets::committed(cluster, group)?;
-    let events = events::happened(cluster, group)?;
+    let told = events::told(cluster, group)?;
     Ok(Report::new(
         form,
-        || describe_text(group, &described, &committed, &events),
-        || describe_json(group, &described, &committed, &events),
+        || describe_text(group, &described, &committed, &told),
+        || describe_json(group, &described, &committed, &told),
     ))
 }
 
@@ -150,17 +150,16 @@ pub(super) fn not_found(group: &str) -> AdminError {
     AdminError::Refused { about: format!("group {group}"), code: codes::GROUP_ID_NOT_FOUND }
 }
 
-fn describe_text(
-    group: &str,
-    described: &Described,
-    committed: &[Committed],
-    happened: &[Happened],
-) -> String {
+fn describe_text(group: &str, described: &Described, committed: &[Committed], told: &Told) -> String {
     let Described { state, protocol_type, protocol, coordinator, members } = described;
     let protocols = [protocol_type.as_str(), protocol.as_str()].join(" ");
     let about = [state.clone(), report::count(members.len(), "member"), protocols.trim().into()];
     let about: Vec<_> = about.into_iter().filter(|part| !part.is_empty()).collect();
     let mut text = shown::sentence(&format!("group {group}: {}, at {coordinator}", about.join(", ")));
+    if let Some(now) = &told.simulated_clock {
+        text += "\nCLOCK: simulated, for tests; it stands at ";
+        text += &shown::sentence(now);
+    }
     if !members.is_empty() {
         let rows = members.iter().map(|member| {
             [
@@ -184,9 +183,9 @@ fn describe_text(
         text += "\n\n";
         text += &tables::columns(["TOPIC", "PARTITION", "COMMITTED", "METADATA", "OWNED-BY"], rows);
     }
-    if !happened.is_empty() {
+    if !told.events.is_empty() {
         text += "\n\n";
-        text += &events::text(happened);
+        text += &events::text(&told.events);
     }
     text
 }
@@ -196,12 +195,7 @@ fn owner<'a>(members: &'a [Member], topic: &str, partition: i32) -> Option<&'a M
     members.iter().find(owns)
 }
 
-fn describe_json(
-    group: &str,
-    described: &Described,
-    committed: &[Committed],
-    happened: &[Happened],
-) -> Value {
+fn describe_json(group: &str, described: &Described, committed: &[Committed], told: &Told) -> Value {
     let member = |member: &Member| {
         let assigned = member.assigned.as_ref().map(|set| {
             let topics = set.topics().map(|(topic, partitions)| (topic.to_owned(), json!(partitions)));
@@ -224,7 +218,8 @@ fn describe_json(
         "coordinator": described.coordinator,
         "members": described.members.iter().map(member).collect::<Vec<_>>(),
         "offsets": committed.iter().map(Committed::json).collect::<Vec<_>>(),
-        "events": events::json(happened),
+        "events": events::json(&told.events),
+        "simulated_clock": told.simulated_clock,
     })
 }
 

@@ -1,12 +1,13 @@
 //! DescribeConfigs, versions 1 to 4: virtual topics have no configuration; of the broker's, the limit that whoever
 //! commits offsets has to know. A group's are what has happened to it: `event.17` and so on, each a JSON object, so that
-//! every admin client can ask why a group rebalanced.
+//! every admin client can ask why a group rebalanced. On a server for tests they also tell where its clock stands.
 
 use coordinator::ids::GroupId;
 use kafka_wire::describe_configs::{DescribeConfigsResource, DescribeConfigsResourceResult};
 use kafka_wire::{DescribeConfigsRequest, DescribeConfigsResponse, DescribeConfigsResult, WireError};
 
 use crate::node::Node;
+use crate::testing::date;
 use crate::wire::errors;
 
 /// A topic.
@@ -17,6 +18,8 @@ const BROKER: i8 = 4;
 const GROUP: i8 = 32;
 /// What the names of a group's events begin with; their number follows.
 const EVENT: &str = "event.";
+/// Of a group whose coordinator's clock is simulated: where that stands.
+const SIMULATED_CLOCK: &str = "simulated.clock";
 /// Bytes of events in one answer: a short question must not make a long one. Groups that are named after so many are
 /// told of are refused.
 const EVENT_BYTES: usize = 1 << 20;
@@ -78,7 +81,9 @@ fn events(node: &Node, request: &DescribeConfigsRequest<'_>) -> Vec<Option<Vec<(
         let group = GroupId::from(resource.resource_name);
         let told = node.histories.tell(node.shards.index_of(&group), &group);
         bytes += told.iter().map(|event| event.json.len()).sum::<usize>();
-        Some(told.into_iter().map(|event| (format!("{EVENT}{}", event.number), event.json)).collect())
+        let events = told.into_iter().map(|event| (format!("{EVENT}{}", event.number), event.json));
+        let clock = node.testing.as_ref().map(|testing| (SIMULATED_CLOCK.into(), date(testing.now())));
+        Some(events.chain(clock).collect())
     };
     request.resources.iter().map(of_resource).collect()
 }

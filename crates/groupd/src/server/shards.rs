@@ -6,9 +6,9 @@ use std::thread::{Builder, JoinHandle};
 use anyhow::Context;
 use coordinator::transactions::{TransactionConfig, TransactionCoordinator};
 use coordinator::{Config, Coordinator};
-use purgatory::{Clock, SystemClock};
 use tokio::sync::mpsc;
 
+use crate::clock::ServerClock;
 use crate::histories::Histories;
 use crate::shard::{Inbox, Owned, Report, Shard, Shards};
 use crate::store::CommitThread;
@@ -32,7 +32,7 @@ impl ShardThreads {
         owned: Vec<Vec<Owned>>,
         (config, transactions): (&Config, &TransactionConfig),
         commits: &CommitThread,
-        clock: SystemClock,
+        clock: &ServerClock,
         histories: &Histories,
     ) -> anyhow::Result<(Self, Shards)> {
         let (reporter, reports) = mpsc::unbounded_channel();
@@ -40,12 +40,12 @@ impl ShardThreads {
         let (inboxes, outlets): (Vec<_>, Vec<_>) = owned.iter().map(|_| Inbox::new()).unzip();
         let shards = Shards::new(inboxes, config.partitioner.clone());
         for (index, (owned, outlet)) in owned.into_iter().zip(outlets).enumerate() {
-            let now = clock.now();
+            let now = clock.now().groups;
             let coordinator = Coordinator::new(config.clone(), super::random()?, now);
             let transactions = TransactionCoordinator::new(transactions.clone(), super::random()?, now);
             let coordinators = (coordinator, transactions);
             let history = histories.of_shard(index).clone();
-            let shard = Shard::new(index, coordinators, &shards, outlet, commits, clock, history);
+            let shard = Shard::new(index, coordinators, &shards, outlet, commits, clock.clone(), history);
             let reporter = reporter.clone();
             let work = move || supervise(shard, owned, &reporter);
             let thread = Builder::new().name(format!("shard-{index}")).spawn(work);

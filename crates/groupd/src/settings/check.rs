@@ -151,6 +151,18 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// Notes a problem if nobody could ever move the clock.
+    pub(super) fn moved_over_http(&mut self, settings: &Settings) {
+        if settings.simulated_clock && settings.http.is_none() {
+            let [(_, clock), (_, http)] =
+                ["simulated.clock", "http"].map(|name| self.raw.get(table::known(name)));
+            self.problems.push(format!(
+                "simulated.clock = true ({clock}) needs http, which is off ({http}): commands that move the clock come \
+                 there"
+            ));
+        }
+    }
+
     fn whole(&mut self, name: &str) -> i64 {
         let Allowed::Whole(range) = &table::known(name).allowed else {
             unreachable!("numbers are read where the table says so: {name}")

@@ -120,6 +120,13 @@ pub const SETTINGS: &[Setting] = &[
         Allowed::Text("a whole number from 1 to 1024, or auto (the number of cores)"),
         "threads that own groups",
     ),
+    Setting {
+        name: "simulated.clock",
+        flag: Some("--simulated-clock"),
+        default: "false",
+        allowed: Allowed::OneOf(&["true", "false"]),
+        about: "for tests: time stands still and moves by `groupd clock advance`, faults are made by `groupd fault`",
+    },
     ours(
         "log.filter",
         "--log",

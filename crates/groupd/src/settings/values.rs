@@ -1,6 +1,7 @@
 //! The types of settings that are not numbers, and how each reads its text.
 
 use std::fmt;
+use std::net::IpAddr;
 use std::str::FromStr;
 
 /// The most partitions one topic may have: one answer about a topic stays well under a megabyte.
@@ -22,6 +23,11 @@ impl HostPort {
     /// `host` and `port` as a pair, as `tokio` and `std` look addresses up.
     pub fn pair(&self) -> (&str, u16) {
         (&self.host, self.port)
+    }
+
+    /// Whether only this machine gets there. A name other than `localhost` may lead anywhere.
+    pub fn is_loopback(&self) -> bool {
+        self.host == "localhost" || self.host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
     }
 }
 
@@ -68,16 +74,21 @@ pub enum HttpListen {
 }
 
 impl HttpListen {
+    /// The port that goes with the one Kafka clients use.
+    pub(crate) fn auto_port(listen: u16) -> u16 {
+        match listen {
+            0 => 0,
+            port => port.checked_add(1000).unwrap_or_else(|| port - 1000),
+        }
+    }
+
     /// The address, given where Kafka clients connect.
     pub(super) fn resolve(self, listen: &HostPort) -> Option<HostPort> {
         match self {
             Self::Off => None,
             Self::At(address) => Some(address),
             Self::Auto => {
-                let port = match listen.port {
-                    0 => 0,
-                    port => port.checked_add(1000).unwrap_or_else(|| port - 1000),
-                };
+                let port = Self::auto_port(listen.port);
                 Some(HostPort { host: "127.0.0.1".into(), port })
             }
         }

@@ -19,6 +19,7 @@ use tokio::sync::{Semaphore, oneshot};
 
 use super::fetches::Fetch;
 use super::markers::Mark;
+use super::ticks::Ticked;
 use super::transactions::{OffsetsQuestion, Unverified};
 use crate::store::Stored;
 
@@ -54,6 +55,8 @@ pub(crate) enum Message {
     MarkerStored(StoreId, Result<(), StoreError>),
     /// These partitions are no more.
     TopicPartitionsDeleted(Vec<TopicPartition>),
+    /// The clock may have been moved: what is due is to be handled, then this is answered.
+    Tick(oneshot::Sender<Ticked>),
     /// Answer all that is parked, then end.
     Stop,
 }
@@ -75,6 +78,7 @@ impl Message {
             | Self::TransactionStored(..)
             | Self::MarkerStored(..)
             | Self::TopicPartitionsDeleted(_)
+            | Self::Tick(_)
             | Self::Stop => false,
         }
     }
@@ -106,6 +110,7 @@ impl Message {
             | Self::Stored(..)
             | Self::TransactionStored(..)
             | Self::MarkerStored(..)
+            | Self::Tick(_)
             | Self::Stop => 1,
         }
     }

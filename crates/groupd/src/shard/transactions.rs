@@ -7,8 +7,8 @@
 use coordinator::ids::OffsetsPartition;
 use coordinator::messages::{GroupError, Response, StoreError, StoreId, Token, TxnOffsetCommit};
 use coordinator::transactions::{
-    AddOffsetsToTxn, TransactionCoordinator, TransactionError, TransactionInput, TransactionOutput,
-    TransactionRecord, TransactionRequest, TransactionResponse, TransactionalId,
+    AddOffsetsToTxn, TransactionCoordinator, TransactionError, TransactionEvent, TransactionInput,
+    TransactionOutput, TransactionRecord, TransactionRequest, TransactionResponse, TransactionalId,
 };
 use hashbrown::HashMap;
 use purgatory::Timestamp;
@@ -58,6 +58,7 @@ pub(super) struct Transactions {
     /// in the inbox of its group's shard.
     verifying: HashMap<u64, (TxnOffsetCommit, oneshot::Sender<Response>)>,
     writing: usize,
+    timed_out: u64,
 }
 
 impl Transactions {
@@ -69,7 +70,7 @@ impl Transactions {
         store: StoreHandle,
     ) -> Self {
         let (open, verifying) = (HashMap::new(), HashMap::new());
-        Self { coordinator, shards, own, store, open, verifying, writing: 0 }
+        Self { coordinator, shards, own, store, open, verifying, writing: 0, timed_out: 0 }
     }
 
     /// What is kept.
@@ -158,7 +159,10 @@ impl Transactions {
                     let mark = Mark { producer, partition, outcome, reply };
                     self.shards.of_partition(partition).send(Message::Mark(mark));
                 }
-                TransactionOutput::Event(event) => record_transaction(&event),
+                TransactionOutput::Event(event) => {
+                    self.timed_out += u64::from(matches!(event, TransactionEvent::TimedOut(..)));
+                    record_transaction(&event);
+                }
             }
         }
     }
@@ -193,6 +197,11 @@ impl Transactions {
     /// How many writes are under way.
     pub(super) fn writing(&self) -> usize {
         self.writing
+    }
+
+    /// How many were aborted at their timeout.
+    pub(super) fn timed_out(&self) -> u64 {
+        self.timed_out
     }
 
     /// For whoever counts.

@@ -71,6 +71,10 @@ pub mod name {
     pub const TRANSACTIONS_FENCED: &str = "groupd_transactions_fenced_total";
     /// Transactional ids that were not used for long.
     pub const TRANSACTIONAL_IDS_EXPIRED: &str = "groupd_transactional_ids_expired_total";
+    /// 1 where the clock is simulated; else absent.
+    pub const SIMULATED_CLOCK: &str = "groupd_simulated_clock";
+    /// Where a simulated clock stands.
+    pub const SIMULATED_CLOCK_TIMESTAMP: &str = "groupd_simulated_clock_timestamp_seconds";
     /// From a write handed to the store to its sync.
     pub const STORE_SECONDS: &str = "groupd_store_commit_seconds";
     /// Writes per group commit.
@@ -112,6 +116,8 @@ pub enum Series {
     OfItsOwner,
     /// One for each group that anything happened to: none at first.
     OfGroups,
+    /// None on an ordinary server; one on a server for tests.
+    OfTestServers,
 }
 
 /// What kind of metric.
@@ -214,6 +220,14 @@ pub const METRICS: &[Metric] = &[
     metric(name::TRANSACTIONS_TIMED_OUT, COUNTER, "Transactions left open and aborted at their timeout."),
     metric(name::TRANSACTIONS_FENCED, COUNTER, "Transactions aborted since their id was initialised anew."),
     metric(name::TRANSACTIONAL_IDS_EXPIRED, COUNTER, "Transactional ids forgotten, unused for long."),
+    metric(
+        name::SIMULATED_CLOCK,
+        GAUGE,
+        "Only of a server for tests: 1, its clock is simulated and moves by command.",
+    )
+    .by(Series::OfTestServers),
+    metric(name::SIMULATED_CLOCK_TIMESTAMP, GAUGE, "Where that clock stands, Unix seconds.")
+        .by(Series::OfTestServers),
     metric(name::STORE_SECONDS, SECONDS, "From a write handed to the store to the end of its sync."),
     metric(name::STORE_BATCH, COUNTS, "Writes that shared one sync."),
     metric(name::STORE_QUEUE, GAUGE, "Writes that wait for the next sync."),
@@ -300,7 +314,7 @@ fn begin() {
                     register(metric, vec![Label::from_static_parts(label, value)]);
                 }
             }
-            Series::OfItsOwner | Series::OfGroups => {}
+            Series::OfItsOwner | Series::OfGroups | Series::OfTestServers => {}
         }
     }
 }

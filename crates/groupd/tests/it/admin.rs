@@ -8,26 +8,26 @@ use std::process::{Command, Output};
 
 /// What a run of the program came to.
 #[derive(Debug)]
-struct Run {
+pub(crate) struct Run {
     code: i32,
-    out: String,
-    err: String,
+    pub(crate) out: String,
+    pub(crate) err: String,
 }
 
 impl Run {
     #[track_caller]
-    fn expect(self, code: i32) -> Self {
+    pub(crate) fn expect(self, code: i32) -> Self {
         assert_eq!(self.code, code, "{self:?}");
         self
     }
 
-    fn json(&self) -> serde_json::Value {
+    pub(crate) fn json(&self) -> serde_json::Value {
         serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
 }
 
 /// Runs `groupd` with these words, against this server.
-fn groupd(server: &str, typed: &str) -> Run {
+pub(crate) fn groupd(server: &str, typed: &str) -> Run {
     let words = typed.split_whitespace();
     let mut command = Command::new(env!("CARGO_BIN_EXE_groupd"));
     // The tests' own environment must not speak for the user.

@@ -11,6 +11,7 @@ mod histories;
 mod hostile;
 mod restart;
 mod store;
+mod testing;
 mod topics;
 mod transactions;
 mod versions;

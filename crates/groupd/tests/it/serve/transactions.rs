@@ -214,3 +214,29 @@ fn fetch_stable(client: &mut Client, group: &str) -> i64 {
         }
     }
 }
+
+/// A transaction that is left open, with an offset of `group` in it, for 60 s at most.
+pub(super) struct Left {
+    _producer: Producer,
+    reader: Client,
+    group: &'static str,
+}
+
+impl Left {
+    pub(super) fn open(server: &Server, id: &'static str, group: &'static str) -> Self {
+        let mut producer = Producer::new(server, id);
+        assert_eq!((producer.add(group), producer.commit(group, 7)), (0, 0));
+        Self { _producer: producer, reader: Client::connect(server.address()), group }
+    }
+
+    /// Whether readers still wait for it; else nothing of it is seen.
+    pub(super) fn is_open(&mut self) -> bool {
+        match fetch(&mut self.reader, self.group) {
+            Err(UNSTABLE_OFFSET_COMMIT) => true,
+            seen => {
+                assert_eq!(seen, Ok(-1));
+                false
+            }
+        }
+    }
+}
