@@ -50,6 +50,7 @@ enum Completing {
 }
 
 /// What left, as the executor counts it.
+#[derive(Clone)]
 struct Left {
     satisfied: u64,
     expired: u64,
@@ -119,13 +120,17 @@ fn run(requests: u64, p50: f64, p75: f64, completing: Completing) -> Outcome {
     drop(to_complete);
     completer.join().expect("the completer does not panic");
     // What takes longer than its timeout is left to expire.
-    while waiting.pending() > 0 {
+    let all_left = || {
+        let left = left.lock().expect("nobody panics with it");
+        left.satisfied + left.expired == requests
+    };
+    while !all_left() {
         thread::sleep(Duration::from_millis(1));
     }
+    let cpu_nanos = each(process_cpu_nanos() - cpu, requests);
     drop(waiting);
     drop(driver);
-    let cpu_nanos = each(process_cpu_nanos() - cpu, requests);
-    let left = Arc::into_inner(left).and_then(|left| left.into_inner().ok()).expect("nobody else counts");
+    let left = left.lock().expect("nobody panics with it").clone();
     assert_eq!((left.satisfied + left.expired, left.sum), (requests, sum), "each has left exactly once");
     assert_eq!(left.lateness.count(), left.expired);
     Outcome { per_second: each(requests, 1) / generated.as_secs_f64(), cpu_nanos, left, most_pending }

@@ -11,6 +11,14 @@ pub(crate) use parking_lot::{Condvar, Mutex, MutexGuard};
 #[cfg(not(any(shuttle, loom)))]
 pub(crate) use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
+/// Unlocks. A thread that waits gets the lock before this one can come back for it.
+pub(crate) fn hand_over<T>(guard: MutexGuard<'_, T>) {
+    #[cfg(not(any(shuttle, loom)))]
+    MutexGuard::unlock_fair(guard);
+    #[cfg(any(shuttle, loom))]
+    drop(guard);
+}
+
 #[cfg(faults)]
 pub use planting::plant;
 #[cfg(faults)]

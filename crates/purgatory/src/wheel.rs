@@ -243,6 +243,15 @@ impl<T> TimingWheel<T> {
         Some(Expired { id, deadline: Timestamp::from_ticks(deadline), value })
     }
 
+    /// The same for who holds a lock meanwhile: gives `None` too when `budget` chunks of entries were gone through.
+    /// [`TimingWheel::next_deadline`] is not later than `now` then, and the next call goes on from there.
+    #[cfg(feature = "shared")]
+    #[inline]
+    pub(crate) fn expire_next_within(&mut self, now: Timestamp, budget: &mut usize) -> Option<Expired<T>> {
+        let (id, deadline, value) = self.schedule.expire_next_within(now.ticks(), budget)?;
+        Some(Expired { id, deadline: Timestamp::from_ticks(deadline), value })
+    }
+
     /// When to call [`TimingWheel::expire_next`] again: never later than the earliest deadline, sometimes earlier,
     /// because of a timer that was removed or re-armed since. `None` if nothing will ever come due.
     ///

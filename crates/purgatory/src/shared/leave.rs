@@ -14,10 +14,15 @@ use super::inner::Inner;
 use super::shard::{Evicted, Link, ShardIndex, Slot};
 use super::wait::Forget;
 use super::{DelayedOperation, SharedId};
+use crate::sync::hand_over;
 use crate::{Cause, Timestamp};
 
 /// So many ids are sorted by their homes at a time, so that one lock serves several.
 const MANY: usize = 1_024;
+
+/// The wheel may go through so many chunks of entries under one lock, 15 in each: some tens of microseconds, however many
+/// operations are due on one tick.
+const CHUNKS: usize = 64;
 
 /// What became of a cancellation.
 pub(crate) enum Evicting<O> {
@@ -188,24 +193,24 @@ where
     fn expire(&self, shard: usize, now: Timestamp) {
         let home = ShardIndex::new(shard);
         let shard = self.shard(home);
-        let mut gone = Leaving::new();
-        {
-            let mut state = shard.lock();
-            for _ in 0..BATCH {
-                let Some(expired) = state.wheel.expire_next(now) else { break };
-                // One that is being examined has no slot to return to, and so learns that it expired.
-                let Slot::Parked(held, rest) = expired.value else { continue };
-                let id = SharedId { home, timer: expired.id };
-                let expired_at = Some(expired.deadline);
-                gone.push(Gone { id, held, rest, cause: Cause::Expired, expired_at });
-            }
-            let links: SmallVec<[Link; BATCH]> = gone.iter().filter_map(|gone| gone.rest).collect();
-            state.touch_links(&links);
-            for gone in &mut gone {
-                gone.rest = state.unlink(home, gone.rest);
-            }
-            shard.arm_anew(&state);
+        let (mut gone, mut budget) = (Leaving::new(), CHUNKS);
+        let mut state = shard.lock();
+        for _ in 0..BATCH {
+            let Some(expired) = state.wheel.expire_next_within(now, &mut budget) else { break };
+            // One that is being examined has no slot to return to, and so learns that it expired.
+            let Slot::Parked(held, rest) = expired.value else { continue };
+            let id = SharedId { home, timer: expired.id };
+            let expired_at = Some(expired.deadline);
+            gone.push(Gone { id, held, rest, cause: Cause::Expired, expired_at });
         }
+        let links: SmallVec<[Link; BATCH]> = gone.iter().filter_map(|gone| gone.rest).collect();
+        state.touch_links(&links);
+        for gone in &mut gone {
+            gone.rest = state.unlink(home, gone.rest);
+        }
+        shard.arm_anew(&state);
+        // There may be a million more to come: those who submit meanwhile wait for one batch.
+        hand_over(state);
         let late = gone.iter().filter_map(|gone| gone.expired_at).map(|deadline| now.ticks_since(deadline));
         self.counts.late(&shard.counts, late);
         self.let_go(home, gone);

@@ -21,6 +21,8 @@ pub(super) struct Schedule<T> {
     filed: Filed,
     /// What the slot of this very tick held.
     due: Due,
+    /// What a longer slot held that has begun, and is not filed anew yet. Nothing is due before it is.
+    begun: Begun,
     /// Entries left behind since the last chunk was compacted.
     leavings: u32,
     /// Where compaction goes on.
@@ -36,6 +38,16 @@ struct Due {
     done: usize,
 }
 
+/// The entries of a longer slot that has begun, and which slot that was.
+#[derive(Debug)]
+struct Begun {
+    queue: Queue,
+    place: Place,
+}
+
+/// How many chunks may be gone through before the caller is to be asked again.
+pub(super) type Budget = usize;
+
 impl Due {
     const NOTHING: Self = Self { queue: Queue::EMPTY, chunk: Taken::NOTHING, done: 0 };
 
@@ -50,6 +62,7 @@ impl<T> Schedule<T> {
             nodes: Nodes::new(),
             filed: Filed::new(now),
             due: Due::NOTHING,
+            begun: Begun { queue: Queue::EMPTY, place: Place::NOWHERE },
             leavings: 0,
             compacting: Place::NOWHERE,
         }
@@ -116,16 +129,24 @@ impl<T> Schedule<T> {
     /// Takes out the next node due at `now`, and frees it. Moves the clock to `now` once there is none.
     #[inline]
     pub(super) fn expire_next(&mut self, now: u64) -> Option<(TimerId, u64, T)> {
+        let mut unlimited = Budget::MAX;
+        self.expire_next_within(now, &mut unlimited)
+    }
+
+    /// The same, but gives `None` too when the budget is used up. What remains to be done is due by
+    /// [`Schedule::next_deadline`] then.
+    #[inline]
+    pub(super) fn expire_next_within(&mut self, now: u64, budget: &mut Budget) -> Option<(TimerId, u64, T)> {
         if now < self.filed.next_event {
             self.filed.now = self.filed.now.max(now);
             return None;
         }
         loop {
-            if let Some((id, deadline)) = self.next_due() {
+            if let Some((id, deadline)) = self.next_due(budget) {
                 let value = self.nodes.release_at(id.index)?;
                 return Some((id, deadline, value));
             }
-            if !self.advance(now) {
+            if !self.advance(now, budget) {
                 return None;
             }
         }
@@ -140,11 +161,12 @@ impl<T> Schedule<T> {
             return;
         }
         let before = due.len();
+        let mut unlimited = Budget::MAX;
         loop {
-            while let Some((id, _)) = self.next_due() {
+            while let Some((id, _)) = self.next_due(&mut unlimited) {
                 due.push(id);
             }
-            if due.len() > before || !self.advance(now) {
+            if due.len() > before || !self.advance(now, &mut unlimited) {
                 return;
             }
         }
@@ -155,7 +177,7 @@ impl<T> Schedule<T> {
         if self.nodes.live() == 0 {
             return None;
         }
-        if !self.due.is_empty() {
+        if !self.due.is_empty() || !self.begun.queue.is_empty() {
             return Some(self.filed.now);
         }
         self.filed.rings.earliest(self.filed.now)
@@ -171,39 +193,56 @@ impl<T> Schedule<T> {
         self.nodes.bytes() + self.filed.bytes()
     }
 
-    /// Goes to the next tick at or before `now` whose slot holds anything, filing longer slots anew on the way.
-    fn advance(&mut self, now: u64) -> bool {
-        let filed = &mut self.filed;
-        let now = now.max(filed.now);
-        while let Some((start, place)) = filed.rings.first(filed.now) {
-            if start > now {
+    /// Goes to the next tick at or before `now` whose slot holds anything, filing longer slots anew on the way. `false`
+    /// if there is none, or the budget is used up.
+    fn advance(&mut self, now: u64, budget: &mut Budget) -> bool {
+        let now = now.max(self.filed.now);
+        while self.file_anew(budget) {
+            let filed = &mut self.filed;
+            let (start, place) = filed.rings.first(filed.now).unwrap_or((u64::MAX, Place::NOWHERE));
+            if start > now || place == Place::NOWHERE {
                 filed.next_event = start;
                 filed.now = now;
                 return false;
             }
             filed.now = start;
+            filed.next_event = 0;
             let queue = filed.rings.vacate(place);
             if place.is_one_tick() {
-                filed.next_event = 0;
                 self.due.queue = queue;
                 self.nodes.prefetch_with_values(filed.chunks.peek(queue));
-                return self.begin_due_chunk();
+                return self.begin_due_chunk(budget);
             }
-            file_anew(&mut self.nodes, filed, queue, place);
+            self.nodes.prefetch(filed.chunks.peek(queue));
+            self.begun = Begun { queue, place };
         }
-        filed.next_event = u64::MAX;
-        filed.now = now;
+        false
+    }
+
+    /// Moves what a long slot held to shorter ones, now that it has begun. `false` if the budget is used up: timers may
+    /// come, go and be re-armed before it is continued, since those in hand still count as filed where they were.
+    fn file_anew(&mut self, budget: &mut Budget) -> bool {
+        let Self { nodes, filed, begun, .. } = self;
+        while *budget > 0 {
+            let Some(chunk) = filed.chunks.pop(&mut begun.queue) else { return true };
+            *budget -= 1;
+            nodes.prefetch(filed.chunks.peek(begun.queue));
+            filed.entries -= chunk.entries().len();
+            for &entry in chunk.entries() {
+                file_entry_anew(nodes, filed, entry, begun.place);
+            }
+        }
         false
     }
 
     /// The next node due at this very tick, no longer filed.
     #[inline]
-    fn next_due(&mut self) -> Option<(TimerId, u64)> {
+    fn next_due(&mut self, budget: &mut Budget) -> Option<(TimerId, u64)> {
         let now = self.filed.now;
         let place = Place::of(now, now);
         loop {
             let Some(&entry) = self.due.chunk.entries().get(self.due.done) else {
-                if self.begin_due_chunk() {
+                if self.begin_due_chunk(budget) {
                     continue;
                 }
                 return None;
@@ -229,12 +268,16 @@ impl<T> Schedule<T> {
     }
 
     /// Takes the next chunk of what is due in hand, and asks for all that the one after it needs.
-    fn begin_due_chunk(&mut self) -> bool {
+    fn begin_due_chunk(&mut self, budget: &mut Budget) -> bool {
+        if *budget == 0 {
+            return false;
+        }
         self.due.done = 0;
         let Some(chunk) = self.filed.chunks.pop(&mut self.due.queue) else {
             self.due.chunk = Taken::NOTHING;
             return false;
         };
+        *budget -= 1;
         self.due.chunk = chunk;
         self.nodes.prefetch_with_values(self.filed.chunks.peek(self.due.queue));
         true
@@ -297,18 +340,6 @@ impl<T> Schedule<T> {
     }
 }
 
-/// Moves what a long slot held to shorter ones, now that it begins.
-fn file_anew<T>(nodes: &mut Nodes<T>, filed: &mut Filed, mut queue: Queue, place: Place) {
-    nodes.prefetch(filed.chunks.peek(queue));
-    while let Some(chunk) = filed.chunks.pop(&mut queue) {
-        nodes.prefetch(filed.chunks.peek(queue));
-        filed.entries -= chunk.entries().len();
-        for &entry in chunk.entries() {
-            file_entry_anew(nodes, filed, entry, place);
-        }
-    }
-}
-
 #[inline]
 fn file_entry_anew<T>(nodes: &mut Nodes<T>, filed: &mut Filed, entry: Entry, place: Place) {
     let node = nodes.at_mut(entry.index());
@@ -321,4 +352,72 @@ fn file_entry_anew<T>(nodes: &mut Nodes<T>, filed: &mut Filed, entry: Entry, pla
         return;
     }
     filed.append(entry.index(), node, deadline.max(filed.now));
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::collections::BTreeMap;
+
+    use rand::{RngExt, SeedableRng};
+    use rand_chacha::ChaCha8Rng;
+
+    use super::*;
+
+    /// What waits, with its deadline and the tick that this counted as when it was given.
+    type Model = BTreeMap<TimerId, (u64, u64)>;
+
+    #[test]
+    fn timers_come_go_and_are_re_armed_while_a_slot_is_filed_anew() {
+        for (seed, start) in (0..).zip([0, 65_300, (1 << 32) - 77, u64::MAX - (1 << 26)]) {
+            let mut rng = ChaCha8Rng::seed_from_u64(seed);
+            let (mut schedule, mut model) = (Schedule::new(start), Model::new());
+            let mut now = start;
+            for _ in 0..60 {
+                for _ in 0..500 {
+                    change(&mut schedule, &mut model, &mut rng);
+                }
+                now = now.saturating_add(rng.random_range(0..80_000));
+                expire_step_by_step(&mut schedule, &mut model, &mut rng, now);
+            }
+        }
+    }
+
+    /// One chunk at a time, and now and then something happens in between.
+    fn expire_step_by_step(schedule: &mut Schedule<u64>, model: &mut Model, rng: &mut ChaCha8Rng, now: u64) {
+        let mut changes = 50;
+        loop {
+            let earliest = model.values().map(|&(_, due)| due).min();
+            let due = earliest.filter(|&due| due <= now);
+            assert!(earliest.is_none_or(|due| schedule.next_deadline().is_some_and(|next| next <= due)));
+            match schedule.expire_next_within(now, &mut 1) {
+                Some((id, deadline, value)) => {
+                    assert_eq!(model.remove(&id), Some((deadline, due.expect("something is due"))));
+                    assert_eq!(deadline, value);
+                }
+                None if due.is_none() && schedule.now() == now => return,
+                None => {}
+            }
+            if changes > 0 && rng.random_bool(0.3) {
+                changes -= 1;
+                change(schedule, model, rng);
+            }
+        }
+    }
+
+    fn change(schedule: &mut Schedule<u64>, model: &mut Model, rng: &mut ChaCha8Rng) {
+        let now = schedule.now();
+        let distance = 1 << rng.random_range(0..20);
+        // Many fall together.
+        let deadline = (now.saturating_add(rng.random_range(0..distance)) | 1_023).min(u64::MAX - 1);
+        let any = model.keys().nth(rng.random_range(0..model.len().max(1))).copied();
+        match (rng.random_range(0..4), any) {
+            (0, Some(id)) => assert!(schedule.disarm(id).is_some() && model.remove(&id).is_some()),
+            (1, Some(id)) => {
+                assert!(schedule.rearm(id, deadline));
+                *schedule.nodes_mut().value_mut(id).expect("it waits") = deadline;
+                model.insert(id, (deadline, deadline.max(now)));
+            }
+            _ => _ = model.insert(schedule.arm(deadline, deadline), (deadline, deadline.max(now))),
+        }
+    }
 }
