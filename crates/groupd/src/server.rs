@@ -4,7 +4,6 @@
 //! clients of a partition that still loads are told so. Stop: nothing new is read, each shard answers what it has
 //! parked once its writes are durable, connections write their last answers, and the store is closed.
 
-mod identity;
 mod listener;
 mod shards;
 mod signals;
@@ -29,7 +28,7 @@ use crate::settings::{Settings, StoreKind};
 use crate::shard::{Message, Owned, shard_of};
 use crate::store::{
     CATALOG_PARTITION, CommitSettings, CommitThread, EmbeddedSettings, EmbeddedStore, MemoryStore,
-    PRODUCER_IDS_PARTITION, Store, StoreClient, StoreStatus,
+    PRODUCER_IDS_PARTITION, Store, StoreClient, StoreStatus, SystemFiles, cluster_id,
 };
 use crate::telemetry::{self, Health, Metrics, Readiness};
 use crate::testing::{self, StandingClock, Testing};
@@ -216,7 +215,8 @@ fn open_store(settings: &Settings) -> anyhow::Result<Opened> {
         StoreKind::Embedded => {
             let directory = &settings.data_dir;
             let store = EmbeddedStore::open_directory(directory, EmbeddedSettings::default(), random()?)?;
-            let cluster_id = identity::cluster_id(directory, settings.offsets_topic_num_partitions, &fresh)?;
+            let partitions = settings.offsets_topic_num_partitions;
+            let cluster_id = cluster_id(&SystemFiles, directory, partitions, &fresh)?;
             Ok(Opened { store: Box::new(store), cluster_id })
         }
     }

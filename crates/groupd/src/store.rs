@@ -11,7 +11,9 @@
 
 pub mod commit;
 mod embedded;
+mod file_system;
 pub mod fold;
+mod identity;
 pub mod layout;
 mod memory;
 mod offline;
@@ -28,6 +30,8 @@ pub use embedded::{
     EmbeddedSettings, EmbeddedStore, FILES, FORMAT_VERSION, FoldingThread, LOCK_FILE, OpenError, SECTOR,
     StoreFiles,
 };
+pub use file_system::{FileSystem, SystemFiles};
+pub use identity::cluster_id;
 pub use memory::MemoryStore;
 pub use offline::{Directory, StoreCommand};
 

@@ -16,6 +16,7 @@
 //! Logs are read again for loading and folding rather than kept in memory; what is kept is where each frame
 //! lies. All files are [`StorageBackend`]s, so that tests stand a simulated disk under the whole store.
 
+mod directory;
 mod fold_job;
 mod log;
 mod open;
@@ -36,10 +37,10 @@ use redb::{Database, StorageBackend};
 
 use super::layout::write_frame;
 use super::{Batch, PartitionReader, Store, StoreFailure, Upkeep};
+pub use directory::{FILES, LOCK_FILE, OpenError};
 use fold_job::{Folder, Folding};
 pub use log::SECTOR;
 use log::{EntryBuffer, LogFile};
-pub use open::{FILES, LOCK_FILE, OpenError};
 use reader::EmbeddedReader;
 use tail::Tail;
 
@@ -56,7 +57,7 @@ pub struct StoreFiles {
     /// The two logs.
     pub logs: [Arc<dyn StorageBackend>; 2],
     /// Held while the store is open: what keeps others out.
-    pub lock: Option<std::fs::File>,
+    pub lock: Option<Arc<dyn StorageBackend>>,
 }
 
 /// The bounds of an embedded store.
@@ -118,7 +119,7 @@ pub struct EmbeddedStore {
     /// Who wants to know that a fold has ended.
     waker: Arc<Mutex<Waker>>,
     /// Last, so that it is let go of last.
-    _lock: Option<std::fs::File>,
+    _lock: Option<Arc<dyn StorageBackend>>,
 }
 
 /// What the log that is not active is doing.

@@ -8,6 +8,7 @@ mod directory;
 mod disk;
 mod fold;
 mod layout;
+mod lost;
 mod model;
 mod offline;
 mod planted;

@@ -1,27 +1,18 @@
-//! Opens a store: takes the directory, finds what is there, refuses what it does not understand.
+//! Opens a store: finds what its files hold, refuses what it does not understand.
 
-use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{self, Read};
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::task::Waker;
 
 use parking_lot::Mutex;
-use redb::backends::FileBackend;
 use redb::{Builder, Database, StorageBackend};
 
 use super::log::{EntryBuffer, Header, LogFile, SECTOR};
 use super::tables::{self, Meta, RowsFile, redb_failure};
 use super::tail::Tail;
-use super::{EmbeddedSettings, EmbeddedStore, Epochs, Other, StoreFiles};
+use super::{EmbeddedSettings, EmbeddedStore, Epochs, FILES, Other, StoreFiles};
 use crate::store::StoreFailure;
 
 pub(super) use super::tables::io_failure;
-
-/// The names of a store's files in its directory: rows, then the logs.
-pub const FILES: [&str; 3] = ["groupd.redb", "groupd.log.0", "groupd.log.1"];
-/// The file whose lock keeps a second server out.
-pub const LOCK_FILE: &str = "groupd.lock";
 
 /// The generation of the first log while a store is being made: nothing was acknowledged yet, so what a crash left
 /// of the rows is thrown away. (redb does not make its file in one step.)
@@ -29,105 +20,9 @@ const MAKING: u64 = 0;
 /// What a file of redb begins with: part of its file format.
 const ROWS_MAGIC: &[u8] = b"redb\x1a\x0a\xa9\x0d\x0a";
 
-/// Why a directory could not be opened as a store. Nothing in it was changed.
-#[derive(Debug, thiserror::Error)]
-pub enum OpenError {
-    /// The directory is not there and cannot be made.
-    #[error("cannot create the data directory {}: {cause}; name another with --data-dir", path.display())]
-    Create {
-        /// Which.
-        path: PathBuf,
-        /// Why. Not a source: the message says it already.
-        cause: io::Error,
-    },
-    /// A file in it cannot be opened for reading and writing.
-    #[error(
-        "cannot open {} for reading and writing: {cause}; \
-         give this user the right to, or name another directory with --data-dir", path.display()
-    )]
-    Access {
-        /// Which.
-        path: PathBuf,
-        /// Why. Not a source: the message says it already.
-        cause: io::Error,
-    },
-    /// Another process has it open.
-    #[error(
-        "the data directory {} is in use by another groupd; \
-         stop that one, or name another directory with --data-dir", path.display()
-    )]
-    InUse {
-        /// Which.
-        path: PathBuf,
-    },
-    /// What is in it cannot be used.
-    #[error("cannot use the data directory {}: {failure}", path.display())]
-    Store {
-        /// Which.
-        path: PathBuf,
-        /// Why.
-        failure: StoreFailure,
-    },
-}
-
-impl EmbeddedStore {
-    /// Opens the store in a directory, or makes both. See [`EmbeddedStore::open`] for `seed`.
-    ///
-    /// # Errors
-    /// [`OpenError`]: says what to do.
-    pub fn open_directory(path: &Path, settings: EmbeddedSettings, seed: u64) -> Result<Self, OpenError> {
-        std::fs::create_dir_all(path).map_err(|cause| OpenError::Create { path: path.to_owned(), cause })?;
-        look_before_making(path)?;
-        let lock = open_locked(path, LOCK_FILE)?;
-        let [rows, first, second] = FILES.map(|name| open_backend(path, name));
-        let logs = [first?, second?];
-        let files = StoreFiles { rows: rows?, logs, lock: Some(lock) };
-        // The names must be as durable as what will be in the files.
-        sync_directory(path).map_err(|cause| OpenError::Access { path: path.to_owned(), cause })?;
-        Self::open(files, settings, seed)
-            .map_err(|failure| OpenError::Store { path: path.to_owned(), failure })
-    }
-}
-
-/// Opens or makes a file, and keeps others out of it for as long as it is open.
-fn open_locked(directory: &Path, name: &str) -> Result<File, OpenError> {
-    let path = directory.join(name);
-    let opened = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
-    let locked = opened.map_err(TryLockError::Error).and_then(|file| file.try_lock().map(|()| file));
-    locked.map_err(|error| match error {
-        TryLockError::WouldBlock => OpenError::InUse { path: directory.to_owned() },
-        TryLockError::Error(cause) => OpenError::Access { path, cause },
-    })
-}
-
-/// A file of the store. It is locked itself too: the lock file may have been removed beneath a server.
-fn open_backend(directory: &Path, name: &str) -> Result<Arc<dyn StorageBackend>, OpenError> {
-    let backend = FileBackend::new(open_locked(directory, name)?)
-        .map_err(|error| OpenError::Store { path: directory.to_owned(), failure: redb_failure(error) })?;
-    Ok(Arc::new(backend))
-}
-
-/// Refuses files that are no store's before anything is made beside them.
-fn look_before_making(directory: &Path) -> Result<(), OpenError> {
-    let mut sectors = [const { Vec::new() }; 3];
-    for (name, sector) in FILES.iter().zip(&mut sectors) {
-        let path = directory.join(name);
-        let read = match File::open(&path) {
-            Ok(file) => file.take(SECTOR).read_to_end(sector),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(0),
-            Err(error) => Err(error),
-        };
-        read.map_err(|cause| OpenError::Access { path, cause })?;
-    }
-    let [rows, first, second] = &sectors;
-    recognize(rows, [first, second])
-        .map(drop)
-        .map_err(|failure| OpenError::Store { path: directory.to_owned(), failure })
-}
-
 /// What the first sectors of three files say of them together.
 #[derive(Clone, Copy, Debug)]
-enum Found {
+pub(super) enum Found {
     /// No store, and nothing else, as far as the first sectors tell.
     Nothing,
     /// A store whose making was cut short, of this id.
@@ -137,7 +32,7 @@ enum Found {
 }
 
 /// Tells from the first sectors of three files (all of a shorter one) what they are; refuses what is no store.
-fn recognize(rows: &[u8], logs: [&[u8]; 2]) -> Result<Found, StoreFailure> {
+pub(super) fn recognize(rows: &[u8], logs: [&[u8]; 2]) -> Result<Found, StoreFailure> {
     let headers = [Header::read(logs[0])?, Header::read(logs[1])?];
     if let Some(Header { store, generation: MAKING, .. }) = headers[0] {
         return Ok(Found::Making(store));
@@ -164,16 +59,6 @@ fn foreign_log(log: usize) -> StoreFailure {
         FILES[log + 1],
         FILES[0]
     ))
-}
-
-#[cfg(unix)]
-fn sync_directory(path: &Path) -> io::Result<()> {
-    File::open(path)?.sync_all()
-}
-
-#[cfg(not(unix))]
-fn sync_directory(_: &Path) -> io::Result<()> {
-    Ok(())
 }
 
 /// See [`EmbeddedStore::open`].
@@ -231,7 +116,7 @@ fn make(
     logs: [Arc<LogFile>; 2],
     settings: EmbeddedSettings,
     seed: u64,
-    lock: Option<File>,
+    lock: Option<Arc<dyn StorageBackend>>,
 ) -> Result<EmbeddedStore, StoreFailure> {
     logs[0].start(seed, MAKING, 0)?;
     rows.set_len(0).map_err(io_failure)?;
@@ -267,7 +152,7 @@ fn assemble(
     meta: &Meta,
     epochs: Epochs,
     (active, free): (Tail, Arc<LogFile>),
-    lock: Option<File>,
+    lock: Option<Arc<dyn StorageBackend>>,
 ) -> EmbeddedStore {
     EmbeddedStore {
         database: Arc::new(database),

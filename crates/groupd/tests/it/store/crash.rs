@@ -4,23 +4,25 @@
 //! each, the store is opened again from what such a crash may leave, and must hold what was acknowledged, with at
 //! most the batches of the commit in flight beyond it, each wholly.
 
+use std::path::Path;
+
 use coordinator::ids::{OffsetsPartition, OwnerEpoch};
 use coordinator::messages::Record;
-use groupd::store::{Batch, EmbeddedSettings, EmbeddedStore, Store, StoreFailure, Upkeep};
-use rand::{Rng, RngExt, SeedableRng};
+use groupd::store::{Batch, StoreFailure, Upkeep, cluster_id};
+use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::disk::{Disk, Fault, small_settings};
+use super::disk::{Disk, Fault, Operations, Survival};
 use super::model::{Model, any_record, loaded};
-use super::planted::Plant;
+use super::planted::{HOME, Plant};
 
-const PARTITIONS: [OffsetsPartition; 2] = [OffsetsPartition(0), OffsetsPartition(1)];
-const SEED: u64 = 0x5eed;
+pub(super) const PARTITIONS: [OffsetsPartition; 2] = [OffsetsPartition(0), OffsetsPartition(1)];
+pub(super) const SEED: u64 = 0x5eed;
 
 /// A commit: some batches, each for one of the partitions.
-type Commit = Vec<(usize, Vec<Record>)>;
+pub(super) type Commit = Vec<(usize, Vec<Record>)>;
 
-fn workload(seed: u64, commits: usize) -> Vec<Commit> {
+pub(super) fn workload(seed: u64, commits: usize) -> Vec<Commit> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let batch = |rng: &mut ChaCha8Rng| {
         let records = (0..rng.random_range(1..4)).map(|_| any_record(rng)).collect();
@@ -31,7 +33,7 @@ fn workload(seed: u64, commits: usize) -> Vec<Commit> {
 
 /// What must be there, and what may be.
 #[derive(Clone, Default)]
-struct Expected {
+pub(super) struct Expected {
     acknowledged: [Model; 2],
     in_flight: Commit,
     epochs: Vec<OwnerEpoch>,
@@ -64,7 +66,12 @@ impl Expected {
 }
 
 /// Opens the store and does all of it, housekeeping too, until the disk fails.
-fn run(disk: &Disk, work: &[Commit], expected: &mut Expected, plant: Plant) -> Result<(), StoreFailure> {
+pub(super) fn run(
+    disk: &Disk,
+    work: &[Commit],
+    expected: &mut Expected,
+    plant: Plant,
+) -> Result<(), StoreFailure> {
     let mut store = plant.open(disk)?;
     let epochs = store.acquire(&PARTITIONS)?;
     expected.epochs.clone_from(&epochs);
@@ -86,7 +93,7 @@ fn run(disk: &Disk, work: &[Commit], expected: &mut Expected, plant: Plant) -> R
 }
 
 /// Opens what is left, checks it, and goes on with it: a store that came back must also work.
-fn check(disk: &Disk, expected: &Expected, context: &str, plant: Plant) {
+pub(super) fn check(disk: &Disk, expected: &Expected, context: &str, plant: Plant) {
     let mut store = plant.open(disk).unwrap_or_else(|failure| panic!("{context}: {failure}"));
     let epochs = store.acquire(&PARTITIONS).unwrap();
     for (index, epoch) in epochs.iter().enumerate() {
@@ -113,37 +120,72 @@ fn check(disk: &Disk, expected: &Expected, context: &str, plant: Plant) {
     }
 }
 
-fn operations_of(work: &[Commit]) -> u64 {
+/// What a workload does to the disk: each operation is a place to crash at.
+fn operations_of(work: &[Commit]) -> Operations {
     let disk = Disk::new(3);
     run(&disk, work, &mut Expected::default(), Plant::Nothing).unwrap();
-    disk.operations()
+    disk.done()
 }
 
-/// Crashes at every operation of a workload, and looks at several things each crash may leave.
-fn crash_everywhere(seed: u64, commits: usize, outcomes: u64, step: u64, plant: Plant) {
-    let work = workload(seed, commits);
-    let operations = operations_of(&work);
-    for at in (0..operations).step_by(usize::try_from(step).unwrap()) {
-        let disk = Disk::new(3);
-        disk.fail_at(at, Fault::Crash);
-        let mut expected = Expected::default();
-        // The last operations are redb's own when it closes: there is nobody to tell.
-        drop(run(&disk, &work, &mut expected, plant));
-        assert!(disk.has_crashed());
-        for outcome in 0..outcomes {
-            let mut rng = ChaCha8Rng::seed_from_u64(at * 1000 + outcome);
-            let left = disk.after_crash(&mut rng);
-            let context = format!("seed {seed}, crash at {at} of {operations}, outcome {outcome}");
-            check(&left, &expected, &context, plant);
-        }
-        let context = format!("seed {seed}, killed at {at} of {operations}");
-        check(&disk.after_kill(), &expected, &context, plant);
+/// The workload until the `at`-th operation, which fails so.
+fn run_to(
+    work: &[Commit],
+    at: u64,
+    fault: Fault,
+    plant: Plant,
+) -> (Disk, Expected, Result<(), StoreFailure>) {
+    let disk = Disk::new(3);
+    disk.fail_at(at, fault);
+    let mut expected = Expected::default();
+    let told = run(&disk, work, &mut expected, plant);
+    (disk, expected, told)
+}
+
+/// What a crash may leave, each once, and what a kill leaves. Calls `check` with each and what it is.
+fn each_outcome(disk: &Disk, seeds: std::ops::Range<u64>, mut check: impl FnMut(Disk, &str)) {
+    for survival in Survival::DECIDED {
+        let left = disk.after_crash(survival, &mut ChaCha8Rng::seed_from_u64(0));
+        check(left, &format!("{survival:?}"));
     }
+    for seed in seeds {
+        let left = disk.after_crash(Survival::Any, &mut ChaCha8Rng::seed_from_u64(seed));
+        check(left, &format!("what seed {seed} leaves"));
+    }
+    check(disk.after_kill(), "all that was written, after a kill");
+}
+
+/// How many [`each_outcome`] sees with so many seeds.
+fn outcomes(seeds: u64) -> u64 {
+    Survival::DECIDED.len() as u64 + seeds + 1
+}
+
+/// Crashes at every `step`-th operation of a workload, and looks at all that each crash may leave, `seeds` times where
+/// that is chosen. Returns how many were looked at.
+fn crash_everywhere(seed: u64, commits: usize, seeds: u64, step: usize, plant: Plant) -> u64 {
+    let work = workload(seed, commits);
+    let operations = operations_of(&work).all();
+    let mut looked_at = 0;
+    for at in (0..operations).step_by(step) {
+        // The last operations are redb's own when it closes: there is nobody to tell.
+        let (disk, expected, _) = run_to(&work, at, Fault::Crash, plant);
+        assert!(disk.has_crashed());
+        each_outcome(&disk, at * 1000..at * 1000 + seeds, |left, outcome| {
+            check(&left, &expected, &format!("seed {seed}, crash at {at} of {operations}, {outcome}"), plant);
+            looked_at += 1;
+        });
+    }
+    looked_at
 }
 
 #[test]
 fn a_crash_at_every_operation_loses_nothing_acknowledged() {
-    crash_everywhere(1, 14, 4, 1, Plant::Nothing);
+    let (seed, commits, seeds) = (1, 14, 4);
+    let done = operations_of(&workload(seed, commits));
+    let kinds = [done.writes, done.lengths, done.syncs, done.names, done.directory_syncs];
+    assert!(kinds.iter().all(|&count| count > 0), "{done}");
+    let looked_at = crash_everywhere(seed, commits, seeds, 1, Plant::Nothing);
+    println!("{} crash points x {} variants: {done}", done.all(), outcomes(seeds));
+    assert_eq!(looked_at, done.all() * outcomes(seeds));
 }
 
 #[test]
@@ -152,237 +194,112 @@ fn a_crash_somewhere_in_a_longer_life_loses_nothing_acknowledged() {
     let first = std::env::var("STORE_SEED").ok().and_then(|seed| seed.parse::<u64>().ok());
     let seeds = first.map_or(2..4, |first| first..first + 10);
     for seed in seeds {
-        crash_everywhere(seed, 60, 2, 23, Plant::Nothing);
+        crash_everywhere(seed, 60, 2, 31, Plant::Nothing);
     }
+}
+
+/// What a start does to a disk that a crash left, until the `at`-th operation. Whether it came that far.
+fn come_back(left: &Disk, at: u64) -> bool {
+    left.fail_at(at, Fault::Crash);
+    let opened = Plant::Nothing.open(left);
+    drop(opened.and_then(|mut store| store.acquire(&PARTITIONS)));
+    left.has_crashed()
+}
+
+/// Ends a life at every operation of a workload, then crashes at every operation of coming back. Returns how many pairs
+/// there are.
+fn crash_coming_back(work: &[Commit], mut ended: impl FnMut(Disk) -> Disk) -> u64 {
+    let operations = operations_of(work).all();
+    let mut rng = ChaCha8Rng::seed_from_u64(5);
+    let mut pairs = 0_u64;
+    for at in 0..operations {
+        let (disk, expected, _) = run_to(work, at, Fault::Crash, Plant::Nothing);
+        let first = ended(disk);
+        for again in 0.. {
+            let left = first.after_kill();
+            if !come_back(&left, again) {
+                break;
+            }
+            let context = format!("ended at {at} of {operations}, crash at {again} of coming back");
+            check(&left.after_crash(Survival::Any, &mut rng), &expected, &context, Plant::Nothing);
+            pairs += 1;
+        }
+    }
+    assert!(pairs > 10 * operations, "{pairs}");
+    pairs
 }
 
 #[test]
-fn a_second_crash_while_coming_back_loses_nothing_acknowledged() {
-    let work = workload(5, 12);
-    let operations = operations_of(&work);
-    let mut rng = ChaCha8Rng::seed_from_u64(5);
-    for _ in 0..60 {
+fn a_second_crash_anywhere_while_coming_back_loses_nothing_acknowledged() {
+    let mut rng = ChaCha8Rng::seed_from_u64(6);
+    let pairs = crash_coming_back(&workload(5, 3), |disk| disk.after_crash(Survival::Any, &mut rng));
+    println!("{pairs} pairs of crash points: a crash, then one at every operation of coming back");
+}
+
+/// What a killed process wrote and did not sync is there when the next one looks, and gone if the power goes then.
+#[test]
+fn a_crash_anywhere_while_coming_back_from_a_kill_loses_nothing_acknowledged() {
+    let pairs = crash_coming_back(&workload(5, 1), |disk| disk.after_kill());
+    println!("{pairs} pairs of crash points: a kill, then a crash at every operation of coming back");
+}
+
+/// A directory says for good whose it is: once it was told, a crash neither loses nor halves it.
+#[test]
+fn a_cluster_id_that_was_told_survives_every_crash() {
+    let told = |disk: &Disk, fresh: &str| {
+        Plant::Nothing.open(disk).map_err(anyhow::Error::from).and_then(|store| {
+            let id = cluster_id(disk, Path::new(HOME), 50, fresh);
+            drop(store);
+            id
+        })
+    };
+    let disk = Disk::new(3);
+    assert_eq!(told(&disk, "first").unwrap(), "first");
+    let operations = disk.operations();
+    for at in 0..operations {
         let disk = Disk::new(3);
-        let at = rng.random_range(0..operations);
         disk.fail_at(at, Fault::Crash);
-        let mut expected = Expected::default();
-        drop(run(&disk, &work, &mut expected, Plant::Nothing));
-        let left = disk.after_crash(&mut rng);
-        let again = rng.random_range(0..12);
-        left.fail_at(again, Fault::Crash);
-        let opened = EmbeddedStore::open(left.store_files(), small_settings(), SEED);
-        drop(opened.and_then(|mut store| store.acquire(&PARTITIONS)));
-        let context = format!("crash at {at} of {operations}, then at {again}");
-        check(&left.after_crash(&mut rng), &expected, &context, Plant::Nothing);
+        let before = told(&disk, "first");
+        each_outcome(&disk, at..at + 4, |left, outcome| {
+            let after = told(&left, "second").unwrap();
+            let allowed: &[_] = if before.is_ok() { &["first"] } else { &["first", "second"] };
+            assert!(allowed.contains(&after.as_str()), "crash at {at} of {operations}, {outcome}: {after}");
+            // Whoever was told it is told the same from now on.
+            for survival in [Survival::Nothing, Survival::Any] {
+                let again = left.after_crash(survival, &mut ChaCha8Rng::seed_from_u64(at));
+                assert_eq!(told(&again, "third").unwrap(), after, "crash at {at} of {operations}, {outcome}");
+            }
+        });
     }
 }
 
+/// A failed write has written half: it is a short write too.
 #[test]
 fn a_failing_operation_is_told_and_what_was_acknowledged_stays() {
-    let work = workload(6, 14);
-    let operations = operations_of(&work);
-    for at in 0..operations {
-        let fault = if at % 2 == 0 { Fault::Error } else { Fault::Full };
-        let disk = Disk::new(3);
-        disk.fail_at(at, fault);
-        let mut expected = Expected::default();
-        let told = run(&disk, &work, &mut expected, Plant::Nothing);
+    let work = workload(6, 10);
+    let done = operations_of(&work);
+    let operations = done.all();
+    let mut looked_at = 0_u64;
+    for (at, fault) in (0..operations).flat_map(|at| [(at, Fault::Error), (at, Fault::Full)]) {
+        let (disk, expected, told) = run_to(&work, at, fault, Plant::Nothing);
         match (&told, fault) {
             (Err(StoreFailure::DiskFull), Fault::Full) | (Err(StoreFailure::Io(_)), Fault::Error) => {}
             (Ok(()), _) if expected.finished_at.is_some_and(|finished| at >= finished) => {}
             other => panic!("operation {at} of {operations}: {other:?}"),
         }
-        check(&disk.after_kill(), &expected, &format!("{fault:?} at {at}"), Plant::Nothing);
-        let mut rng = ChaCha8Rng::seed_from_u64(at);
-        let left = disk.after_crash(&mut rng);
-        check(&left, &expected, &format!("{fault:?} at {at}, then a crash"), Plant::Nothing);
+        each_outcome(&disk, at..at + 1, |left, outcome| {
+            check(&left, &expected, &format!("{fault:?} at {at}, {outcome}"), Plant::Nothing);
+            looked_at += 1;
+        });
     }
+    println!("{operations} points x 2 faults x {} variants: {done}", outcomes(1));
+    assert_eq!(looked_at, operations * 2 * outcomes(1));
 }
 
 #[test]
 fn planted_faults_are_found() {
-    for plant in [Plant::AcknowledgedBeforeSync, Plant::LostBatch, Plant::StaleLoad] {
-        let found = std::panic::catch_unwind(|| crash_everywhere(1, 14, 4, 1, plant));
+    for plant in [Plant::AcknowledgedBeforeSync, Plant::NamesNotSynced, Plant::LostBatch, Plant::StaleLoad] {
+        let found = std::panic::catch_unwind(|| crash_everywhere(1, 14, 4, 5, plant));
         assert!(found.is_err(), "{plant:?} went unseen");
     }
-}
-
-/// A store with some commits in its logs, and where the first log's entries are.
-fn lived_in(commits: usize) -> (Disk, Expected) {
-    let disk = Disk::new(3);
-    let mut expected = Expected::default();
-    run(&disk, &workload(7, commits), &mut expected, Plant::Nothing).unwrap();
-    (disk, expected)
-}
-
-fn open(disk: &Disk) -> Result<EmbeddedStore, StoreFailure> {
-    EmbeddedStore::open(disk.store_files(), small_settings(), SEED)
-}
-
-#[test]
-fn damage_to_an_acknowledged_entry_is_never_taken_for_a_torn_end() {
-    let (disk, expected) = lived_in(2);
-    // The header, the epochs, two commits. All but the last entry have a good one behind them.
-    for at in (0..3 * 512).filter(|at| at % 512 < 40 || at % 7 == 0) {
-        let damaged = disk.after_kill();
-        damaged.damage(1, at, 0x20);
-        match open(&damaged) {
-            Err(StoreFailure::Damaged(_)) => {}
-            Err(other) => panic!("byte {at}: {other}"),
-            // Padding means nothing.
-            Ok(_) => check(&damaged, &expected, &format!("byte {at}"), Plant::Nothing),
-        }
-    }
-}
-
-#[test]
-fn files_that_are_lost_or_not_ours_are_refused_and_left_alone() {
-    let (disk, _) = lived_in(20);
-    let garbage = vec![0x55; 8192];
-    for file in 0..2 {
-        let other = disk.after_kill();
-        other.set_contents(file, &garbage);
-        let failure = open(&other).map(drop);
-        assert!(failure.is_err(), "file {file}");
-        assert_eq!(other.contents(file), garbage, "file {file}");
-    }
-    let rows_gone = disk.after_kill();
-    rows_gone.set_contents(0, &[]);
-    assert!(matches!(open(&rows_gone), Err(StoreFailure::Damaged(what)) if what.contains("groupd.redb")));
-    assert!(rows_gone.contents(0).is_empty());
-    // The active log and, while it is folded, the full one: neither may be missing.
-    for commits in 1..40 {
-        let (disk, _) = lived_in(commits);
-        let logs = [disk.contents(1), disk.contents(2)];
-        let generation =
-            |log: &Vec<u8>| log.get(20..28).map_or(0, |bytes| u64::from_le_bytes(bytes.try_into().unwrap()));
-        let active = usize::from(generation(&logs[1]) > generation(&logs[0]));
-        for contents in [Vec::new(), vec![0; logs[active].len()], garbage.clone()] {
-            disk.set_contents(active + 1, &contents);
-            let failure = open(&disk).map(drop);
-            assert!(matches!(&failure, Err(StoreFailure::Damaged(_))), "{commits} commits: {failure:?}");
-        }
-    }
-    let logs_gone = disk.after_kill();
-    logs_gone.set_contents(1, &[]);
-    logs_gone.set_contents(2, &[]);
-    assert!(matches!(open(&logs_gone), Err(StoreFailure::Damaged(_))));
-}
-
-#[test]
-fn rows_that_were_cut_or_written_over_are_told_as_damage() {
-    let (disk, _) = lived_in(20);
-    let rows = disk.contents(0);
-    for keep in [9, 10, 63, 64, 320, 511, 512, 4095, 4096, 8192, rows.len() / 2, rows.len() - 4096] {
-        let mut filled = rows[..keep].to_vec();
-        filled.resize(rows.len(), 0x55);
-        let damaged = disk.after_kill();
-        damaged.set_contents(0, &rows[..keep]);
-        let failure = open(&damaged).map(drop);
-        assert!(matches!(&failure, Err(StoreFailure::Damaged(_))), "cut to {keep}: {failure:?}");
-        damaged.set_contents(0, &filled);
-        let settings = EmbeddedSettings { verify: true, ..small_settings() };
-        let failure = EmbeddedStore::open(damaged.store_files(), settings, SEED).map(drop);
-        // The last pages may be free ones.
-        let told = keep + 4096 == rows.len() && failure.is_ok();
-        assert!(
-            told || matches!(&failure, Err(StoreFailure::Damaged(_))),
-            "written over from {keep}: {failure:?}"
-        );
-    }
-}
-
-#[test]
-fn a_log_that_was_cut_is_refused() {
-    let growth = usize::try_from(small_settings().log_growth).unwrap();
-    for commits in 1..30 {
-        let (disk, expected) = lived_in(commits);
-        for file in [1, 2] {
-            let log = disk.contents(file);
-            for cut in (0..log.len()).step_by(100).chain((0..log.len()).step_by(512)) {
-                let damaged = disk.after_kill();
-                damaged.set_contents(file, &log[..cut]);
-                let context = format!("{commits} commits, file {file} cut to {cut} of {}", log.len());
-                match open(&damaged) {
-                    Err(StoreFailure::Damaged(_)) => {}
-                    Err(other) => panic!("{context}: {other}"),
-                    // Only where all that was written since the file last grew is cut too can it go unseen.
-                    Ok(store) if cut < log.len() / growth * growth - growth => {
-                        drop(store);
-                        check(&damaged, &expected, &context, Plant::Nothing);
-                    }
-                    Ok(_) => {}
-                }
-            }
-        }
-    }
-}
-
-#[test]
-fn a_log_of_another_store_is_refused() {
-    let (disk, _) = lived_in(2);
-    let other = Disk::new(3);
-    drop(EmbeddedStore::open(other.store_files(), small_settings(), SEED + 1).unwrap());
-    disk.set_contents(1, &other.contents(1));
-    assert!(matches!(open(&disk), Err(StoreFailure::Damaged(what)) if what.contains("another store")));
-}
-
-#[test]
-fn a_newer_log_is_named_as_such() {
-    let (disk, _) = lived_in(2);
-    let mut log = disk.contents(1);
-    log[8..12].copy_from_slice(&2_u32.to_le_bytes());
-    let checksum = crc32c::crc32c(&log[..44]);
-    log[44..48].copy_from_slice(&checksum.to_le_bytes());
-    disk.set_contents(1, &log);
-    assert!(matches!(open(&disk), Err(StoreFailure::Newer(_))));
-    assert_eq!(disk.contents(1), log);
-}
-
-#[test]
-fn a_commit_costs_one_sync_however_many_batches() {
-    let disk = Disk::new(3);
-    let settings = EmbeddedSettings { log_growth: 1 << 20, ..small_settings() };
-    let mut store = EmbeddedStore::open(disk.store_files(), settings, SEED).unwrap();
-    let epochs = store.acquire(&PARTITIONS).unwrap();
-    let mut rng = ChaCha8Rng::seed_from_u64(8);
-    let batches: Vec<_> =
-        (0..100).map(|_| Batch::new(PARTITIONS[0], epochs[0], &[any_record(&mut rng)]).unwrap()).collect();
-    let (syncs, operations) = (disk.syncs(), disk.operations());
-    store.append(&batches).unwrap();
-    assert_eq!(disk.syncs() - syncs, 1);
-    assert_eq!(disk.operations() - operations, 2, "a write, a sync");
-}
-
-#[test]
-fn a_reader_keeps_what_it_reads_from_being_written_over() {
-    let disk = Disk::new(3);
-    let mut store = open(&disk).unwrap();
-    let epochs = store.acquire(&PARTITIONS).unwrap();
-    let mut before = Model::default();
-    let mut rng: Box<dyn Rng> = Box::new(ChaCha8Rng::seed_from_u64(10));
-    let mut write = |store: &mut EmbeddedStore, model: &mut Model| {
-        let record = any_record(&mut rng);
-        model.apply(&record);
-        store.append(&[Batch::new(PARTITIONS[0], epochs[0], &[record]).unwrap()]).unwrap();
-        for _ in 0..8 {
-            if store.upkeep_due() != Upkeep::None {
-                store.upkeep().unwrap();
-            }
-        }
-    };
-    for _ in 0..11 {
-        write(&mut store, &mut before);
-    }
-    let reader = store.load(PARTITIONS[0], epochs[0]).unwrap();
-    let mut after = before.clone();
-    for _ in 0..60 {
-        write(&mut store, &mut after);
-    }
-    let mut read = Model::default();
-    for record in reader.flat_map(Result::unwrap) {
-        read.apply(&record);
-    }
-    assert_eq!(read.view(), before.view());
-    assert_eq!(loaded(&mut store, PARTITIONS[0], epochs[0]).view(), after.view());
 }

@@ -1,15 +1,22 @@
-//! A simulated disk: files whose writes are lost, kept or torn in a crash until they are synced.
+//! A simulated disk: files whose writes, and names that, are lost, kept or torn in a crash until they are synced.
+
+mod names;
+mod survival;
 
 use std::io;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use rand::{Rng, RngExt};
+use rand::Rng;
 use redb::StorageBackend;
 
 use groupd::store::{EmbeddedSettings, FoldingThread, SECTOR, StoreFiles};
 
-/// What a disk does at its `at`-th operation (a write, a change of length, a sync).
+use names::Names;
+pub(super) use survival::Survival;
+
+/// What a disk does at its `at`-th operation (a write, a change of length, a sync, a name that is made or changed, a
+/// sync of a directory).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fault {
     /// Power goes: this operation and all later ones fail, and what was not synced is anyone's guess.
@@ -24,15 +31,50 @@ pub(super) enum Fault {
 #[derive(Clone, Debug)]
 pub(super) struct Disk(Arc<Mutex<State>>);
 
+/// Which syncs say that they are done, and do nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Lies {
+    Never,
+    OfFiles,
+    OfNames,
+}
+
 #[derive(Debug)]
 struct State {
     files: Vec<FileState>,
-    operations: u64,
-    syncs: u64,
+    names: Names,
+    done: Operations,
     fault: Option<(u64, Fault)>,
     crashed: bool,
-    lies: bool,
+    lies: Lies,
     fold_fails: bool,
+}
+
+/// How many operations of each kind there were: each is a place to crash at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Operations {
+    pub(super) writes: u64,
+    pub(super) lengths: u64,
+    pub(super) syncs: u64,
+    pub(super) names: u64,
+    pub(super) directory_syncs: u64,
+}
+
+impl Operations {
+    pub(super) fn all(&self) -> u64 {
+        self.writes + self.lengths + self.syncs + self.names + self.directory_syncs
+    }
+}
+
+impl std::fmt::Display for Operations {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { writes, lengths, syncs, names, directory_syncs } = self;
+        write!(
+            f,
+            "{writes} writes, {lengths} changes of length, {syncs} syncs, {names} names made or changed, \
+             {directory_syncs} syncs of a directory"
+        )
+    }
 }
 
 #[derive(Clone, Debug, Default)]
@@ -51,19 +93,28 @@ enum Change {
     Length(u64),
 }
 
+impl Change {
+    fn apply(&self, bytes: &mut Vec<u8>) {
+        match self {
+            Self::Write(at, data) => put(bytes, usize::try_from(*at).unwrap(), data),
+            Self::Length(length) => bytes.resize(usize::try_from(*length).unwrap(), 0),
+        }
+    }
+}
+
 impl Disk {
     pub(super) fn new(files: usize) -> Self {
-        Self::with_files(vec![FileState::default(); files])
+        Self::with_files(vec![FileState::default(); files], Names::default())
     }
 
-    fn with_files(files: Vec<FileState>) -> Self {
+    fn with_files(files: Vec<FileState>, names: Names) -> Self {
         Self(Arc::new(Mutex::new(State {
             files,
-            operations: 0,
-            syncs: 0,
+            names,
+            done: Operations::default(),
             fault: None,
             crashed: false,
-            lies: false,
+            lies: Lies::Never,
             fold_fails: false,
         })))
     }
@@ -71,12 +122,17 @@ impl Disk {
     /// Lets the `at`-th operation from now fail so. The first is 0.
     pub(super) fn fail_at(&self, at: u64, fault: Fault) {
         let mut state = self.0.lock();
-        state.fault = Some((state.operations + at, fault));
+        state.fault = Some((state.done.all() + at, fault));
     }
 
     /// From now on syncs say that they are done, and do nothing.
     pub(super) fn lie(&self) {
-        self.0.lock().lies = true;
+        self.0.lock().lies = Lies::OfFiles;
+    }
+
+    /// From now on syncs of directories say that they are done, and do nothing.
+    pub(super) fn forget_names(&self) {
+        self.0.lock().lies = Lies::OfNames;
     }
 
     /// From now on the folding thread finds the disk bad, and nobody else does.
@@ -85,28 +141,29 @@ impl Disk {
     }
 
     pub(super) fn operations(&self) -> u64 {
-        self.0.lock().operations
+        self.done().all()
     }
 
-    pub(super) fn syncs(&self) -> u64 {
-        self.0.lock().syncs
+    pub(super) fn done(&self) -> Operations {
+        self.0.lock().done
     }
 
     pub(super) fn has_crashed(&self) -> bool {
         self.0.lock().crashed
     }
 
-    /// The disk as it may be found after the power came back: of what was not synced, what `rng` leaves; each
-    /// sector of a write apart, in any order.
-    pub(super) fn after_crash(&self, rng: &mut impl Rng) -> Self {
+    /// The disk as it is found after the power came back, if of what was not synced `survival` is left; where that
+    /// leaves a choice, `rng` makes it.
+    pub(super) fn after_crash(&self, survival: Survival, rng: &mut impl Rng) -> Self {
         let state = self.0.lock();
-        Self::with_files(state.files.iter().map(|file| file.survivor(rng)).collect())
+        let files = state.files.iter().map(|file| file.survivor(survival, rng)).collect();
+        Self::with_files(files, state.names.survivor(survival, rng))
     }
 
     /// The disk as another process finds it: all that was written is there.
     pub(super) fn after_kill(&self) -> Self {
-        let keep = |file: &FileState| FileState { unsynced: file.unsynced.clone(), ..file.clone() };
-        Self::with_files(self.0.lock().files.iter().map(keep).collect())
+        let state = self.0.lock();
+        Self::with_files(state.files.clone(), state.names.clone())
     }
 
     /// Flips bits of a byte, everywhere.
@@ -145,34 +202,6 @@ pub(super) fn small_settings() -> EmbeddedSettings {
     }
 }
 
-impl FileState {
-    fn survivor(&self, rng: &mut impl Rng) -> Self {
-        let mut bytes = self.durable.clone();
-        let sector = usize::try_from(SECTOR).unwrap();
-        for change in &self.unsynced {
-            match change {
-                Change::Length(length) => {
-                    if rng.random() {
-                        bytes.resize(usize::try_from(*length).unwrap(), 0);
-                    }
-                }
-                Change::Write(at, data) => {
-                    let at = usize::try_from(*at).unwrap();
-                    // All or nothing too, not only a random part: those are the common cases.
-                    let mode = rng.random_range(0..4);
-                    for start in (0..data.len()).step_by(sector) {
-                        let piece = &data[start..data.len().min(start + sector)];
-                        if mode == 0 || (mode > 1 && rng.random()) {
-                            put(&mut bytes, at + start, piece);
-                        }
-                    }
-                }
-            }
-        }
-        Self { seen: bytes.clone(), durable: bytes, unsynced: Vec::new() }
-    }
-}
-
 fn put(bytes: &mut Vec<u8>, at: usize, data: &[u8]) {
     if bytes.len() < at + data.len() {
         bytes.resize(at + data.len(), 0);
@@ -182,15 +211,15 @@ fn put(bytes: &mut Vec<u8>, at: usize, data: &[u8]) {
 
 impl State {
     /// Counts an operation, and says whether it fails.
-    fn operate(&mut self) -> Option<Fault> {
+    fn operate(&mut self, kind: impl FnOnce(&mut Operations) -> &mut u64) -> Option<Fault> {
         if self.crashed {
             return Some(Fault::Crash);
         }
         if self.fold_fails && std::thread::current().name() == Some("store-fold") {
             return Some(Fault::Error);
         }
-        let now = self.operations;
-        self.operations += 1;
+        let now = self.done.all();
+        *kind(&mut self.done) += 1;
         let fault = self.fault.and_then(|(at, fault)| (at == now).then_some(fault))?;
         self.crashed = fault == Fault::Crash;
         Some(fault)
@@ -226,7 +255,7 @@ impl StorageBackend for SimulatedFile {
 
     fn set_len(&self, len: u64) -> io::Result<()> {
         let mut state = self.disk.0.lock();
-        let fault = state.operate();
+        let fault = state.operate(|done| &mut done.lengths);
         let file = &mut state.files[self.index];
         if let Some(fault) = fault {
             if fault == Fault::Crash {
@@ -241,15 +270,16 @@ impl StorageBackend for SimulatedFile {
 
     fn sync_data(&self) -> io::Result<()> {
         let mut state = self.disk.0.lock();
-        state.syncs += 1;
-        let fault = state.operate();
+        let fault = state.operate(|done| &mut done.syncs);
         let lies = state.lies;
         let file = &mut state.files[self.index];
         match fault {
-            None if lies => Ok(()),
+            None if lies == Lies::OfFiles => Ok(()),
             None => {
-                file.durable.clone_from(&file.seen);
-                file.unsynced.clear();
+                // The few changes rather than all bytes: this is what such a test spends its time on.
+                for change in std::mem::take(&mut file.unsynced) {
+                    change.apply(&mut file.durable);
+                }
                 Ok(())
             }
             Some(fault) => Err(error(fault)),
@@ -258,7 +288,7 @@ impl StorageBackend for SimulatedFile {
 
     fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
         let mut state = self.disk.0.lock();
-        let fault = state.operate();
+        let fault = state.operate(|done| &mut done.writes);
         let file = &mut state.files[self.index];
         let written = match fault {
             None => data,

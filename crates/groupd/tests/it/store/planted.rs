@@ -1,10 +1,15 @@
 //! Stores with a fault planted in them, to show that the checks would see one.
 
+use std::path::Path;
+
 use coordinator::ids::{OffsetsPartition, OwnerEpoch};
 use coordinator::messages::StoreError;
 use groupd::store::{Batch, EmbeddedStore, PartitionReader, ReadPartition, Store, StoreFailure, Upkeep};
 
 use super::disk::{Disk, small_settings};
+
+/// The data directory; those above it are new too.
+pub(super) const HOME: &str = "/var/lib/groupd";
 
 /// What is wrong with a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,6 +17,8 @@ pub(super) enum Plant {
     Nothing,
     /// Commits are acknowledged though no sync has happened.
     AcknowledgedBeforeSync,
+    /// The files' names are never synced.
+    NamesNotSynced,
     /// The first batch of every seventh commit is acknowledged and forgotten.
     LostBatch,
     /// The newest records of a partition are left out where it is loaded.
@@ -23,9 +30,12 @@ impl Plant {
         if self == Self::AcknowledgedBeforeSync {
             disk.lie();
         }
-        let inner = EmbeddedStore::open(disk.store_files(), small_settings(), 0x5eed)?;
+        if self == Self::NamesNotSynced {
+            disk.forget_names();
+        }
+        let inner = EmbeddedStore::open_directory_in(disk, Path::new(HOME), small_settings(), 0x5eed)?;
         Ok(match self {
-            Self::Nothing | Self::AcknowledgedBeforeSync => Box::new(inner),
+            Self::Nothing | Self::AcknowledgedBeforeSync | Self::NamesNotSynced => Box::new(inner),
             Self::LostBatch | Self::StaleLoad => Box::new(Planted { inner, plant: self, commits: 0 }),
         })
     }

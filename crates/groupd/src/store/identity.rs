@@ -3,32 +3,40 @@
 //! A small file of Kafka's name and form, `meta.properties`, beside the store. A group's records lie in the partition
 //! that its name hashed to, so that the number of partitions is fixed when the directory is made.
 
-use std::fs::{self, File};
-use std::io::{ErrorKind, Write};
+use std::fs::TryLockError;
+use std::io;
 use std::path::Path;
 
 use anyhow::{Context, bail};
 
+use super::FileSystem;
+
 const FILE: &str = "meta.properties";
 const CLUSTER_ID: &str = "cluster.id";
 const PARTITIONS: &str = "offsets.topic.num.partitions";
+/// Bytes that are read of it: it has about a hundred.
+const MOST: u64 = 64 << 10;
 
 /// The cluster id of `directory`. A new directory becomes one of `partitions`, under the id `fresh`.
 ///
 /// # Errors
 ///
 /// If it was made with another number of partitions, or cannot be read or written.
-pub(super) fn cluster_id(directory: &Path, partitions: i32, fresh: &str) -> anyhow::Result<String> {
+pub fn cluster_id(
+    files: &impl FileSystem,
+    directory: &Path,
+    partitions: i32,
+    fresh: &str,
+) -> anyhow::Result<String> {
     let path = directory.join(FILE);
-    let text = match fs::read_to_string(&path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == ErrorKind::NotFound => {
-            write(directory, partitions, fresh)
-                .with_context(|| format!("cannot write {}", path.display()))?;
-            return Ok(fresh.to_owned());
-        }
-        Err(error) => return Err(error).with_context(|| format!("cannot read {}", path.display())),
+    let Some(bytes) =
+        files.beginning(&path, MOST).with_context(|| format!("cannot read {}", path.display()))?
+    else {
+        write(files, directory, partitions, fresh)
+            .with_context(|| format!("cannot write {}", path.display()))?;
+        return Ok(fresh.to_owned());
     };
+    let text = String::from_utf8_lossy(&bytes);
     let value = |name| property(&text, name).with_context(|| format!("{} has no {name}", path.display()));
     let made_with = value(PARTITIONS)?;
     if made_with != partitions.to_string() {
@@ -46,11 +54,16 @@ fn property<'a>(text: &'a str, name: &str) -> Option<&'a str> {
 }
 
 /// Wholly there after a crash, or not at all.
-fn write(directory: &Path, partitions: i32, cluster_id: &str) -> std::io::Result<()> {
+fn write(files: &impl FileSystem, directory: &Path, partitions: i32, cluster_id: &str) -> io::Result<()> {
     let unfinished = directory.join(format!("{FILE}.tmp"));
-    let mut file = File::create(&unfinished)?;
-    write!(file, "version=1\n{CLUSTER_ID}={cluster_id}\n{PARTITIONS}={partitions}\n")?;
-    file.sync_all()?;
-    fs::rename(&unfinished, directory.join(FILE))?;
-    File::open(directory)?.sync_all()
+    let text = format!("version=1\n{CLUSTER_ID}={cluster_id}\n{PARTITIONS}={partitions}\n");
+    let file = files.open(&unfinished).map_err(|error| match error {
+        TryLockError::WouldBlock => io::ErrorKind::ResourceBusy.into(),
+        TryLockError::Error(error) => error,
+    })?;
+    file.set_len(0)?;
+    file.write(0, text.as_bytes())?;
+    file.sync_data()?;
+    files.rename(&unfinished, &directory.join(FILE))?;
+    files.sync_directory(directory)
 }
