@@ -54,57 +54,59 @@ impl std::fmt::Display for Moment {
 const WINDOW_BITS: u32 = 12;
 /// Windows ahead whose events are kept apart: about a minute.
 const WINDOWS: usize = 1 << 14;
+/// The end of a list, and of the places that are free.
+const NOWHERE: u32 = u32::MAX;
 
 /// All that is to happen.
 ///
-/// Only the events of the window of time that it is are in a heap, which is small; those of later windows lie in one
-/// list for each until time comes there, those of a minute later in another heap.
+/// Events lie in places that are used again, and are not moved until they happen. Those of the window of time that it is
+/// are in the order of a heap, which is small; those of later windows in one list for each, and a bit for each says
+/// whether there is one, so that time goes at once to the next window in which something happens; those of a minute later
+/// in another heap.
 #[derive(Debug)]
 pub struct Agenda<E> {
-    near: BinaryHeap<Reverse<Entry<E>>>,
-    lists: Vec<Vec<Entry<E>>>,
+    near: BinaryHeap<Reverse<Due>>,
+    /// The first of each list.
+    lists: Vec<u32>,
+    occupied: Vec<u64>,
     /// How many events are in the lists.
     listed: usize,
-    far: BinaryHeap<Reverse<Entry<E>>>,
+    far: BinaryHeap<Reverse<Due>>,
+    places: Vec<Place<E>>,
+    /// The first place that is free.
+    free: u32,
     window: u64,
     next: u64,
     now: Moment,
 }
 
-#[derive(Debug)]
-struct Entry<E> {
+/// What is due when, in the order of entry, and where it lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Due {
     at: Moment,
     number: u64,
-    event: E,
+    place: u32,
 }
 
-impl<E> PartialEq for Entry<E> {
-    fn eq(&self, other: &Self) -> bool {
-        self.number == other.number
-    }
-}
-
-impl<E> Eq for Entry<E> {}
-
-impl<E> PartialOrd for Entry<E> {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl<E> Ord for Entry<E> {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        (self.at, self.number).cmp(&(other.at, other.number))
-    }
+#[derive(Debug)]
+struct Place<E> {
+    at: Moment,
+    number: u64,
+    /// The next of the same list, or the next that is free.
+    next: u32,
+    event: Option<E>,
 }
 
 impl<E> Default for Agenda<E> {
     fn default() -> Self {
         Self {
             near: BinaryHeap::new(),
-            lists: std::iter::repeat_with(Vec::new).take(WINDOWS).collect(),
+            lists: vec![NOWHERE; WINDOWS],
+            occupied: vec![0; WINDOWS / 64],
             listed: 0,
             far: BinaryHeap::new(),
+            places: Vec::new(),
+            free: NOWHERE,
             window: 0,
             next: 0,
             now: Moment::default(),
@@ -124,21 +126,36 @@ impl<E> Agenda<E> {
     }
 
     /// Enters an event. What is in the past happens now.
+    ///
+    /// # Panics
+    /// With 2^32 - 1 events that have not happened.
     pub fn enter(&mut self, at: Moment, event: E) {
-        let entry = Entry { at: at.max(self.now), number: self.next, event };
+        let (at, number) = (at.max(self.now), self.next);
         self.next += 1;
-        self.place(entry);
+        let entry = Place { at, number, next: NOWHERE, event: Some(event) };
+        let place = self.free;
+        let place = if let Some(free) = self.places.get_mut(place as usize) {
+            self.free = free.next;
+            *free = entry;
+            place
+        } else {
+            self.places.push(entry);
+            u32::try_from(self.places.len() - 1).expect("events fit into memory")
+        };
+        self.list(Due { at, number, place });
     }
 
-    fn place(&mut self, entry: Entry<E>) {
-        let ahead = (entry.at.0 >> WINDOW_BITS).saturating_sub(self.window);
+    fn list(&mut self, due: Due) {
+        let ahead = (due.at.0 >> WINDOW_BITS).saturating_sub(self.window);
         if ahead == 0 {
-            self.near.push(Reverse(entry));
+            self.near.push(Reverse(due));
         } else if ahead < WINDOWS as u64 {
-            self.lists[list_of(self.window + ahead)].push(entry);
+            let list = list_of(self.window + ahead);
+            self.places[due.place as usize].next = std::mem::replace(&mut self.lists[list], due.place);
+            self.occupied[list / 64] |= 1 << (list % 64);
             self.listed += 1;
         } else {
-            self.far.push(Reverse(entry));
+            self.far.push(Reverse(due));
         }
     }
 
@@ -147,28 +164,51 @@ impl<E> Agenda<E> {
         while self.near.is_empty() && self.window < until.0 >> WINDOW_BITS {
             self.advance(until.0 >> WINDOW_BITS);
         }
-        if self.near.peek().is_some_and(|Reverse(entry)| entry.at <= until) {
-            let Reverse(entry) = self.near.pop()?;
-            self.now = entry.at;
-            return Some(entry.event);
+        if self.near.peek().is_some_and(|Reverse(due)| due.at <= until) {
+            let Reverse(due) = self.near.pop()?;
+            self.now = due.at;
+            let place = &mut self.places[due.place as usize];
+            place.next = std::mem::replace(&mut self.free, due.place);
+            return place.event.take();
         }
         self.now = self.now.max(until);
         None
     }
 
-    /// Goes on to the next window, or at once to that of the next event if all are far; not beyond `last`.
+    /// Goes on to the next window in which something happens; not beyond `last`.
     fn advance(&mut self, last: u64) {
-        let far = self.far.peek().map_or(u64::MAX, |Reverse(entry)| entry.at.0 >> WINDOW_BITS);
-        self.window = if self.listed == 0 { far.min(last).max(self.window + 1) } else { self.window + 1 };
+        let far = self.far.peek().map_or(u64::MAX, |Reverse(due)| due.at.0 >> WINDOW_BITS);
+        self.window = self.next_listed().min(far).min(last);
         while self.far.peek().is_some_and(|Reverse(e)| (e.at.0 >> WINDOW_BITS) < self.window + WINDOWS as u64)
         {
-            if let Some(Reverse(entry)) = self.far.pop() {
-                self.place(entry);
+            if let Some(Reverse(due)) = self.far.pop() {
+                self.list(due);
             }
         }
-        let begun = &mut self.lists[list_of(self.window)];
-        self.listed -= begun.len();
-        self.near.extend(begun.drain(..).map(Reverse));
+        let begun = list_of(self.window);
+        let mut place = std::mem::replace(&mut self.lists[begun], NOWHERE);
+        self.occupied[begun / 64] &= !(1 << (begun % 64));
+        while let Some(listed) = self.places.get(place as usize) {
+            self.near.push(Reverse(Due { at: listed.at, number: listed.number, place }));
+            self.listed -= 1;
+            place = listed.next;
+        }
+    }
+
+    /// The first window behind this one that has a begun.
+    fn next_listed(&self) -> u64 {
+        if self.listed == 0 {
+            return u64::MAX;
+        }
+        let mut ahead = 1;
+        loop {
+            let list = list_of(self.window + ahead);
+            let rest = self.occupied[list / 64] >> (list % 64);
+            if rest != 0 {
+                return self.window + ahead + u64::from(rest.trailing_zeros());
+            }
+            ahead += 64 - (list % 64) as u64;
+        }
     }
 }
 

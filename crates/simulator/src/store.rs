@@ -83,7 +83,7 @@ impl StoreNode {
     /// # Errors
     /// [`StoreFailure`]: a bug.
     pub fn new(seed: u64, small: bool, plant: Plant) -> Result<Self, StoreFailure> {
-        let (min_log, fold_step) = if small { (32 * SECTOR, 4_000) } else { (256 * SECTOR, 20_000) };
+        let (min_log, fold_step) = if small { (32 * SECTOR, 8_000) } else { (256 * SECTOR, 64_000) };
         let settings = EmbeddedSettings {
             min_log,
             max_log: 4 * min_log,

@@ -21,7 +21,7 @@ use crate::checkers::generations::Generations;
 use crate::checkers::offsets::Offsets;
 use crate::checkers::{Findings, GroupNumbers, Rule, Violation};
 use crate::client::hostile::{Hostile, Rumour};
-use crate::client::{Client, Common};
+use crate::client::{Action, Client, Common};
 use crate::faults::{Fault, FaultMix};
 use crate::network::{ConnectionId, Network, Side};
 use crate::random::Random;
@@ -176,6 +176,10 @@ pub(crate) struct World {
     pub(crate) rumours: Vec<Rumour>,
     /// When the last report of the store reaches each broker.
     pub(crate) reported: Vec<Moment>,
+    /// The partition of each watched group.
+    pub(crate) homes: Vec<usize>,
+    /// What clients want done: one list that is used again.
+    pub(crate) actions: Vec<Action>,
     client_time: u64,
 }
 
@@ -217,7 +221,10 @@ impl World {
         if !store.is_up() {
             findings.broken(Rule::StoreStopped, Moment::default(), || "an empty store".to_owned());
         }
+        let partitioner = broker::partitioner(&scenario);
         Self {
+            homes: names.iter().map(|name| broker::place(partitioner.partition(name))).collect(),
+            actions: Vec::new(),
             agenda: Agenda::default(),
             transcript,
             findings,
@@ -226,7 +233,7 @@ impl World {
             store,
             hostiles: (0..scenario.hostile_clients()).map(|number| Hostile::new(seed, number)).collect(),
             groups: GroupNumbers::new(names.iter().cloned()),
-            partitioner: broker::partitioner(&scenario),
+            partitioner,
             epochs: vec![OwnerEpoch(0); partitions],
             longest_rebalance: vec![0; names.len()],
             longest_session: vec![0; names.len()],

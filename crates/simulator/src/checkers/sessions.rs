@@ -123,10 +123,11 @@ impl Sessions {
 
     /// Whether one of those who are members now, and wait for nothing, has been silent for too long. `longest` is what
     /// anybody has asked for in this group, microseconds: a member that was loaded may have, elsewhere.
-    pub fn check<'a>(
+    pub fn check(
         &self,
         now: Moment,
-        members: impl Iterator<Item = &'a MemberId>,
+        members: &[MemberId],
+        waits: impl Fn(&MemberId) -> bool,
         longest: u64,
         findings: &mut Findings,
     ) {
@@ -134,7 +135,7 @@ impl Sessions {
             let Some(signs) = self.members.get(member) else { continue };
             let silent = now.since(signs.possible.max(self.round));
             let session = signs.longest.max(longest);
-            if silent > session + 20 * MS {
+            if silent > session + 20 * MS && !waits(member) {
                 let (silent, session) = (silent / MS, session / MS);
                 findings.broken(Rule::SilentKept, now, || {
                     format!(

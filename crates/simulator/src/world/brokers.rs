@@ -254,9 +254,9 @@ impl World {
             let waiting: Vec<_> = broker.answers.members_waiting().collect();
             for (group, name) in self.names.iter().enumerate() {
                 let Some(view) = coordinator.group(name) else { continue };
-                let waits = |member: &&_| waiting.contains(&(Some(group), *member));
-                let idle = view.members.iter().filter(|member| !waits(member));
-                broker.sessions[group].check(now, idle, self.longest_session[group], &mut self.findings);
+                let waits = |member: &_| waiting.contains(&(Some(group), member));
+                let longest = self.longest_session[group];
+                broker.sessions[group].check(now, &view.members, waits, longest, &mut self.findings);
             }
         }
     }

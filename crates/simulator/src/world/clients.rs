@@ -5,7 +5,7 @@ use coordinator::messages::{JoinGroupResponse, Request, Response};
 
 use super::{Event, World};
 use crate::agenda::{Moment, SECOND};
-use crate::broker::{Message, place};
+use crate::broker::Message;
 use crate::checkers::Rule;
 use crate::checkers::offsets::Offsets;
 use crate::client::hostile::Rumour;
@@ -42,11 +42,12 @@ impl World {
         act: impl FnOnce(&mut crate::client::Client, Moment, &mut Vec<Action>),
     ) {
         let now = self.now();
-        let mut actions = Vec::new();
+        let mut actions = std::mem::take(&mut self.actions);
         act(&mut self.clients[client], now, &mut actions);
-        for action in actions {
+        for action in actions.drain(..) {
             self.carry_out(client, action);
         }
+        self.actions = actions;
         self.schedule_client(client);
     }
 
@@ -57,9 +58,9 @@ impl World {
         match action {
             Action::Find => {
                 let asked = self.random.index(self.brokers.len());
-                let partition = self.partitioner.partition(own.group());
+                let home = self.homes[own.common.index];
                 let broker = &self.brokers[asked];
-                let knows = broker.is_running().then(|| broker.routes[place(partition)]);
+                let knows = broker.is_running().then(|| broker.routes[home]);
                 let at = now.after(self.network.latency() + self.network.latency());
                 self.agenda.enter(at, Event::Found(number, attempt, knows));
             }
@@ -153,6 +154,7 @@ impl World {
         }
         match request {
             Request::OffsetCommit(commit) => {
+                flying.writes.reserve_exact(commit.offsets.len());
                 for offset in &mut commit.offsets {
                     let (id, number) = self.offsets.begin_write(now, group, offset.partition.partition);
                     offset.offset = number;

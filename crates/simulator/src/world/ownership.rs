@@ -45,14 +45,14 @@ impl World {
     }
 
     pub(super) fn groups_of(&self, partition: OffsetsPartition) -> Vec<usize> {
-        let numbered = self.names.iter().enumerate();
-        let here = numbered.filter(|(_, name)| self.partitioner.partition(name) == partition);
+        let numbered = self.homes.iter().enumerate();
+        let here = numbered.filter(|(_, home)| **home == place(partition));
         here.map(|(number, _)| number).collect()
     }
 
     /// Whether the broker owns the group, as the store has it.
     pub(super) fn is_owner(&self, broker: usize, group: usize) -> bool {
-        let partition = place(self.partitioner.partition(&self.names[group]));
+        let partition = self.homes[group];
         self.brokers[broker].owned[partition].epoch == self.epochs[partition]
     }
 
