@@ -211,7 +211,8 @@ async fn ask(node: &Node, client: &mut Client, head: Head, decoded: Decoded) -> 
         }
         Questions::InTransaction(questions) => {
             let (question, commit) = *questions;
-            vec![node.shards.commit_in_transaction(client.next_number(), question, commit).await]
+            let (number, share) = (client.next_number(), client.share.clone());
+            vec![node.shards.commit_in_transaction(number, question, commit, share).await]
         }
         Questions::PerGroup(questions) => {
             let mut answers = Vec::with_capacity(questions.len());
@@ -261,7 +262,7 @@ fn remember(client: &mut Client, group: &GroupId, responses: &[Response]) {
 }
 
 async fn ask_one(shard: &Inbox, client: &mut Client, request: Request) -> Answer<Response> {
-    shard.ask(client.next_number(), request).await
+    shard.ask(client.next_number(), request, client.share.clone()).await
 }
 
 async fn park_fetch(node: &Node, client: &mut Client, head: Head, asked: AskedFetch) -> Pending {

@@ -2,10 +2,12 @@
 //!
 //! Up to [`READ_AHEAD`] requests are in progress at once, so that what a client sends behind its own parked
 //! request is served: a LeaveGroup behind a JoinGroup completes it. When as many are in progress, or their
-//! answers are not read, nothing more is read from the socket. A connection that ends drops what it has
+//! answers are not read, nothing more is read from the socket; nor while the requests of all connections together take
+//! more than `queued.max.request.bytes`. A connection that ends drops what it has
 //! parked: each [`Pending`] tells its shard.
 
 mod frames;
+mod memory;
 mod pending;
 
 use std::collections::VecDeque;
@@ -27,6 +29,8 @@ use crate::apis::{self, Client, Refused};
 use crate::node::Node;
 use crate::telemetry::name;
 use frames::{FrameError, Frames};
+use memory::Held;
+pub(crate) use memory::{RequestMemory, Share};
 pub(crate) use pending::Pending;
 use pending::Unanswered;
 
@@ -35,7 +39,7 @@ const READ_AHEAD: usize = 16;
 /// Answers gathered before they are written: one call to the kernel for many.
 const WRITE_AT: usize = 64 * 1024;
 /// Bytes read beyond the requests in progress: few, but enough to notice a client that goes away.
-const READ_BEYOND: usize = 64 * 1024;
+const READ_BEYOND: usize = 8 * 1024;
 
 /// Why a connection ended, if not by the client's wish.
 #[derive(Debug, thiserror::Error)]
@@ -48,6 +52,8 @@ enum Closed {
     Io(#[from] io::Error),
     #[error("no whole request for longer than connections.max.idle.ms")]
     Idle,
+    #[error("a large request has not come whole for long, while others waited for the memory it holds")]
+    Slow,
     #[error(transparent)]
     Unanswered(#[from] Unanswered),
 }
@@ -59,6 +65,7 @@ impl Closed {
             Self::Io(_) => return tracing::debug!(%peer, "connection lost: {self}"),
             Self::Frame(_) | Self::Refused(_) => "frame",
             Self::Idle => "idle",
+            Self::Slow => "slow",
             Self::Unanswered(_) => "unanswered",
         };
         tracing::info!(%peer, "connection closed: {self}");
@@ -79,6 +86,7 @@ pub(crate) async fn serve(
     let Ok(reached) = stream.local_addr() else { return };
     let mut connection = Connection {
         frames: Frames::new(node.limits.request_bytes),
+        held: Arc::clone(&node.request_memory).hold(),
         pending: VecDeque::new(),
         out: Vec::new(),
         client: Client::new(id, peer, reached),
@@ -95,6 +103,7 @@ pub(crate) async fn serve(
 struct Connection {
     stream: TcpStream,
     frames: Frames,
+    held: Held,
     /// In the order of the requests.
     pending: VecDeque<Pending>,
     out: Vec<u8>,
@@ -113,7 +122,7 @@ impl Connection {
             tokio::select! {
                 biased;
                 () = front_is_ready(&mut self.pending), if !self.pending.is_empty() => self.write_ready().await?,
-                heard = self.frames.fill(&self.stream), if reading && room => {
+                heard = read_on(&mut self.frames, &mut self.held, &self.stream), if reading && room => {
                     // A client that closes its side wants no answers: what it has parked is dropped.
                     if !heard? {
                         return Ok(());
@@ -121,7 +130,9 @@ impl Connection {
                 }
                 () = &mut closing, if reading => reading = false,
                 () = silence.is_too_long() => {
-                    if self.pending.is_empty() {
+                    // What is here of a request might never become one.
+                    let is_half_read = self.pending.len() < READ_AHEAD && self.frames.buffered() > 0;
+                    if self.pending.is_empty() || is_half_read {
                         return Err(Closed::Idle);
                     }
                     // Not silent: the client waits for us.
@@ -142,9 +153,11 @@ impl Connection {
         while self.pending.len() < READ_AHEAD {
             let Some(frame) = self.frames.next()? else { break };
             taken += 1;
+            self.client.share = self.held.hand_out(frame.len());
             if let Some(pending) = apis::begin(&self.node, &mut self.client, frame).await? {
                 self.pending.push_back(pending);
             }
+            self.client.share = None;
         }
         self.frames.rest();
         Ok(taken)
@@ -183,6 +196,18 @@ impl Connection {
             None => writing.await?,
         }
         Ok(())
+    }
+}
+
+/// Reads a little more, once there is room for the request that it is of.
+async fn read_on(frames: &mut Frames, held: &mut Held, stream: &TcpStream) -> Result<bool, Closed> {
+    if let Some(length) = frames.half_read() {
+        held.room_for(length).await;
+    }
+    tokio::select! {
+        biased;
+        heard = frames.fill(stream) => Ok(heard?),
+        () = held.keeps_others_waiting() => Err(Closed::Slow),
     }
 }
 

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use crate::apis::{Client, Measured};
+use crate::connection::RequestMemory;
 use crate::histories::Histories;
 use crate::producer_ids::ProducerIds;
 use crate::settings::{HostPort, Settings};
@@ -24,6 +25,8 @@ pub(crate) struct Node {
     pub(crate) shards: Shards,
     pub(crate) histories: Histories,
     pub(crate) limits: Limits,
+    /// What all connections together may hold of requests.
+    pub(crate) request_memory: Arc<RequestMemory>,
     /// `auto.create.topics.enable`.
     pub(crate) auto_create: bool,
     /// `num.partitions`.
@@ -68,6 +71,10 @@ impl Node {
                 idle: settings.connections_max_idle,
                 note_bytes: settings.offset_metadata_max_bytes,
             },
+            request_memory: Arc::new(RequestMemory::new(
+                // Or the largest request would wait for ever.
+                settings.queued_max_request_bytes.max(settings.socket_request_max_bytes),
+            )),
             auto_create: settings.auto_create_topics_enable,
             default_partitions: settings.num_partitions,
             measured: Measured::new(),

@@ -78,6 +78,9 @@ pub struct Settings {
     pub num_partitions: i32,
     /// `socket.request.max.bytes`: the largest request frame, bytes.
     pub socket_request_max_bytes: usize,
+    /// `queued.max.request.bytes`: the most bytes that the requests of all connections take before their groups have
+    /// them.
+    pub queued_max_request_bytes: usize,
     /// `max.connections`: how many clients at once.
     pub max_connections: usize,
     /// `connections.max.idle.ms`: a connection this long without a request is closed. `None`: never.
@@ -148,11 +151,13 @@ impl Settings {
             auto_create_topics_enable: read.switch("auto.create.topics.enable"),
             num_partitions: read.integer("num.partitions"),
             socket_request_max_bytes: read.count("socket.request.max.bytes"),
+            queued_max_request_bytes: read.count("queued.max.request.bytes"),
             max_connections: read.count("max.connections"),
             connections_max_idle: read.optional_millis("connections.max.idle.ms"),
         };
         read.not_above("group.min.session.timeout.ms", "group.max.session.timeout.ms");
         read.moved_over_http(&settings);
+        read.not_above("socket.request.max.bytes", "queued.max.request.bytes");
         read.finish(settings)
     }
 }

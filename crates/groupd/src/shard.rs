@@ -267,13 +267,13 @@ impl Shard {
         let Now { groups: now, host } = at;
         self.gauges.touch(host);
         match message {
-            Message::Ask(token, request, reply) => self.ask(now, token, request, reply),
+            Message::Ask(token, request, reply) => self.ask(now, token, request, reply.taken()),
             Message::AskTransactions(token, request, reply) => {
                 self.transactions.ask(now, token, request, reply);
             }
             Message::Verify(token, unverified) => self.transactions.verify(now, token, *unverified),
             Message::Verified(token, commit, reply) => {
-                self.ask(now, token, Request::TxnOffsetCommit(commit), reply);
+                self.ask(now, token, Request::TxnOffsetCommit(commit), reply.taken());
             }
             Message::Mark(mark) => {
                 // The offsets that were pended before go into the log before it.

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use super::handed_out::HandedOut;
+use crate::connection::Share;
 use crate::wire::Asker;
 
 /// Bits of a token's number that count the questions of one connection.
@@ -19,6 +20,8 @@ pub(crate) struct Client {
     host: Arc<str>,
     id: Arc<str>,
     questions: u64,
+    /// What the request that is begun holds until a shard has taken it.
+    pub(crate) share: Option<Arc<Share>>,
     /// Member ids that it was told and has not used.
     pub(super) handed_out: HandedOut,
 }
@@ -27,7 +30,15 @@ impl Client {
     /// The client of connection number `connection`, which comes from `peer` and reached us at `reached`.
     pub(crate) fn new(connection: u64, peer: SocketAddr, reached: SocketAddr) -> Self {
         let host = format!("/{}", peer.ip().to_canonical()).into();
-        Self { connection, reached, host, id: "".into(), questions: 0, handed_out: HandedOut::default() }
+        Self {
+            connection,
+            reached,
+            host,
+            id: "".into(),
+            questions: 0,
+            share: None,
+            handed_out: HandedOut::default(),
+        }
     }
 
     /// As the coordinator remembers it.

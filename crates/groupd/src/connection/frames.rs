@@ -72,6 +72,14 @@ impl Frames {
         Ok(Some(frame))
     }
 
+    /// The length of the frame that is here in part, if it is known and can be.
+    pub(crate) fn half_read(&self) -> Option<usize> {
+        let rest = &self.buffer[self.consumed..];
+        let (length, rest) = rest.split_first_chunk::<4>()?;
+        let length = usize::try_from(i32::from_be_bytes(*length)).ok()?;
+        (length <= self.limit && rest.len() < length).then_some(length)
+    }
+
     /// Bytes that are here and not handed out.
     pub(crate) fn buffered(&self) -> usize {
         self.buffer.len() - self.consumed
@@ -109,6 +117,7 @@ mod tests {
         assert_eq!(frames.next(), Ok(Some(&[1, 2][..])));
         assert_eq!(frames.next(), Ok(Some(&[][..])));
         assert_eq!(frames.next(), Ok(None));
+        assert_eq!(frames.half_read(), Some(3));
         frames.compact();
         assert_eq!(frames.buffer, [0, 0, 0, 3, 7]);
         frames.buffer.extend([8, 9]);
@@ -121,7 +130,9 @@ mod tests {
     fn impossible_lengths_are_refused_before_their_bytes_arrive() {
         for announced in [i32::MAX, -1, i32::MIN, 11] {
             let error = FrameError::Length { announced, limit: 10 };
-            assert_eq!(frames(&announced.to_be_bytes()).next(), Err(error));
+            let mut frames = frames(&announced.to_be_bytes());
+            assert_eq!(frames.half_read(), None);
+            assert_eq!(frames.next(), Err(error));
         }
     }
 }

@@ -47,6 +47,8 @@ impl Allowed {
 }
 
 const INT_MAX: i64 = i32::MAX as i64;
+/// More memory than there is: 1 TiB.
+const MEMORY_MAX: i64 = 1 << 40;
 /// Counts of partitions, bounded so that one answer about a topic stays small.
 const PARTITIONS: RangeInclusive<i64> = 1..=super::values::MAX_PARTITIONS_PER_TOPIC as i64;
 
@@ -207,6 +209,12 @@ pub const SETTINGS: &[Setting] = &[
     },
     kafka("num.partitions", "1", PARTITIONS, "partitions of a topic made by asking for it"),
     kafka("socket.request.max.bytes", "104857600", 1024..=INT_MAX, "the largest request"),
+    kafka(
+        "queued.max.request.bytes",
+        "536870912",
+        1024..=MEMORY_MAX,
+        "what the requests of all connections may take before they reach their groups; at it, large ones are not read on (Kafka: -1, without bound)",
+    ),
     kafka("max.connections", "100000", 1..=INT_MAX, "clients at once (Kafka: without bound)"),
     kafka(
         "connections.max.idle.ms",

@@ -21,6 +21,7 @@ use super::fetches::Fetch;
 use super::markers::Mark;
 use super::ticks::Ticked;
 use super::transactions::{OffsetsQuestion, Unverified};
+use crate::connection::Share;
 use crate::store::Stored;
 
 /// Requests that wait in one shard's inbox, at most. A turn takes up to [`super::TURN`] of them.
@@ -30,7 +31,7 @@ const INBOX: usize = 4096;
 #[derive(Debug)]
 pub(crate) enum Message {
     /// A client asks the coordinator.
-    Ask(Token, Request, oneshot::Sender<Response>),
+    Ask(Token, Request, Reply),
     /// A client waits for records that will not come: it is answered when its patience ends.
     Fetch(u64, Fetch, oneshot::Sender<()>),
     /// A client asks the transaction coordinator.
@@ -38,7 +39,7 @@ pub(crate) enum Message {
     /// A client commits offsets within a transaction of this shard.
     Verify(Token, Box<Unverified>),
     /// The same, of a group of this shard: its transaction's coordinator has been asked.
-    Verified(Token, TxnOffsetCommit, oneshot::Sender<Response>),
+    Verified(Token, TxnOffsetCommit, Reply),
     /// A transaction ends in a partition of this shard.
     Mark(Mark),
     /// That marker, of a transaction of this shard, is written or is not.
@@ -59,6 +60,20 @@ pub(crate) enum Message {
     Tick(oneshot::Sender<Ticked>),
     /// Answer all that is parked, then end.
     Stop,
+}
+
+/// The way back to a client, with what its request holds of the memory for those that no shard has taken yet.
+#[derive(Debug)]
+pub(crate) struct Reply {
+    to: oneshot::Sender<Response>,
+    _share: Option<Arc<Share>>,
+}
+
+impl Reply {
+    /// The request is taken: only its client still counts.
+    pub(super) fn taken(self) -> oneshot::Sender<Response> {
+        self.to
+    }
 }
 
 impl Message {
@@ -174,10 +189,15 @@ impl Inbox {
     }
 
     /// Puts `request` into the inbox, waiting for room; the answer is awaited with what this returns.
-    pub(crate) async fn ask(&self, number: u64, request: Request) -> Answer<Response> {
+    pub(crate) async fn ask(
+        &self,
+        number: u64,
+        request: Request,
+        share: Option<Arc<Share>>,
+    ) -> Answer<Response> {
         self.take_room().await;
-        let (reply, receiver) = oneshot::channel();
-        self.send(Message::Ask(Token::new(number), request, reply));
+        let (to, receiver) = oneshot::channel();
+        self.send(Message::Ask(Token::new(number), request, Reply { to, _share: share }));
         Answer::new(number, self.clone(), receiver)
     }
 
@@ -198,10 +218,11 @@ impl Inbox {
         &self,
         number: u64,
         transactions: &Self,
-        question: OffsetsQuestion,
-        commit: TxnOffsetCommit,
+        (question, commit): (OffsetsQuestion, TxnOffsetCommit),
+        share: Option<Arc<Share>>,
     ) -> Answer<Response> {
-        let (reply, receiver) = oneshot::channel();
+        let (to, receiver) = oneshot::channel();
+        let reply = Reply { to, _share: share };
         let unverified = Box::new(Unverified { question, commit, reply });
         transactions.send(Message::Verify(Token::new(number), unverified));
         Answer::new(number, self.clone(), receiver)

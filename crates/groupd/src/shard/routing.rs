@@ -1,6 +1,8 @@
 //! Which shard a group or a transactional id lives on: that of the offsets partition its name hashes to, which are dealt
 //! out to the shards in turn.
 
+use std::sync::Arc;
+
 use coordinator::Partitioner;
 use coordinator::ids::{GroupId, OffsetsPartition};
 use coordinator::messages::{Response, StoreError, TxnOffsetCommit};
@@ -10,6 +12,7 @@ use tokio::sync::oneshot;
 use super::inbox::{Answer, Inbox, Message};
 use super::markers::{Mark, MarkReply};
 use super::transactions::OffsetsQuestion;
+use crate::connection::Share;
 
 /// All shards.
 #[derive(Clone, Debug)]
@@ -83,6 +86,7 @@ impl Shards {
         number: u64,
         question: OffsetsQuestion,
         commit: TxnOffsetCommit,
+        share: Option<Arc<Share>>,
     ) -> Answer<Response> {
         let shards = self.inboxes.len();
         let first = shard_of(self.partition_of(question.transactional_id().as_str()), shards);
@@ -90,7 +94,7 @@ impl Shards {
         // In an order that is the same for all, so that no two of them wait for each other's room.
         let (low, high) = (first.min(second), first.max(second));
         Inbox::take_room_in_both(&self.inboxes[low], &self.inboxes[high]).await;
-        self.inboxes[second].expect_commit(number, &self.inboxes[first], question, commit)
+        self.inboxes[second].expect_commit(number, &self.inboxes[first], (question, commit), share)
     }
 
     /// Every shard.

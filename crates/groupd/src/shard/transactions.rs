@@ -5,7 +5,7 @@
 //! so no offset is pended after the end of its transaction.
 
 use coordinator::ids::OffsetsPartition;
-use coordinator::messages::{GroupError, Response, StoreError, StoreId, Token, TxnOffsetCommit};
+use coordinator::messages::{GroupError, StoreError, StoreId, Token, TxnOffsetCommit};
 use coordinator::transactions::{
     AddOffsetsToTxn, TransactionCoordinator, TransactionError, TransactionEvent, TransactionInput,
     TransactionOutput, TransactionRecord, TransactionRequest, TransactionResponse, TransactionalId,
@@ -14,7 +14,7 @@ use hashbrown::HashMap;
 use purgatory::Timestamp;
 use tokio::sync::oneshot;
 
-use super::inbox::{Inbox, Message};
+use super::inbox::{Inbox, Message, Reply};
 use super::markers::{Mark, MarkReply};
 use super::owned::OwnedPartitions;
 use super::routing::Shards;
@@ -26,7 +26,7 @@ use crate::store::{Batch, StoreHandle};
 pub(crate) struct Unverified {
     pub(crate) question: OffsetsQuestion,
     pub(crate) commit: TxnOffsetCommit,
-    pub(crate) reply: oneshot::Sender<Response>,
+    pub(crate) reply: Reply,
 }
 
 /// What the coordinator of a transaction is asked about a commit.
@@ -56,7 +56,7 @@ pub(super) struct Transactions {
     open: HashMap<u64, oneshot::Sender<TransactionResponse>>,
     /// Commits that wait for the answer about them: within a turn, or until what it adds is stored. Each holds its place
     /// in the inbox of its group's shard.
-    verifying: HashMap<u64, (TxnOffsetCommit, oneshot::Sender<Response>)>,
+    verifying: HashMap<u64, (TxnOffsetCommit, Reply)>,
     writing: usize,
     timed_out: u64,
 }

@@ -13,8 +13,10 @@ pub mod name {
     pub const CONNECTIONS: &str = "groupd_connections";
     /// Connections ever accepted.
     pub const CONNECTIONS_TOTAL: &str = "groupd_connections_total";
-    /// Connections closed by us; label `reason`: limit, idle, frame.
+    /// Connections closed by us; label `reason`.
     pub const CONNECTIONS_CLOSED: &str = "groupd_connections_closed_total";
+    /// Times a connection was not read on, since the requests of all took what they may.
+    pub const REQUEST_MEMORY_WAITS: &str = "groupd_request_memory_waits_total";
     /// Requests answered; label `api`.
     pub const REQUESTS: &str = "groupd_requests_total";
     /// From a decoded request to its answer, parked time included; label `api`.
@@ -168,9 +170,14 @@ pub const METRICS: &[Metric] = &[
     metric(
         name::CONNECTIONS_CLOSED,
         COUNTER,
-        "Client connections closed by the server, by reason: idle, frame (bad bytes), unanswered (no answer came).",
+        "Client connections closed by the server, by reason: idle, slow (half a large request), frame (bad bytes), unanswered (no answer came).",
     )
-    .by(Series::Each("reason", &["idle", "frame", "unanswered"])),
+    .by(Series::Each("reason", &["idle", "slow", "frame", "unanswered"])),
+    metric(
+        name::REQUEST_MEMORY_WAITS,
+        COUNTER,
+        "Times that a connection was not read on, since queued.max.request.bytes were taken.",
+    ),
     metric(name::REQUESTS, COUNTER, "Requests answered, by api.").by(Series::OfItsOwner),
     metric(
         name::REQUEST_SECONDS,

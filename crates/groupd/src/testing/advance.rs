@@ -104,7 +104,7 @@ impl Testing {
         for (number, heartbeat) in (0..).zip(heartbeats) {
             // No connection has the number 0, and these numbers are its own.
             let shard = self.shards.of(&heartbeat.group);
-            answers.push(shard.ask(number, Request::Heartbeat(heartbeat)).await);
+            answers.push(shard.ask(number, Request::Heartbeat(heartbeat), None).await);
         }
         for answer in answers {
             // Whatever it says: a client hears it by its own next heartbeat.
