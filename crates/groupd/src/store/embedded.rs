@@ -22,8 +22,10 @@ mod log;
 mod open;
 mod reader;
 mod rows;
+mod seal;
 mod tables;
 mod tail;
+mod trial;
 
 use std::sync::Arc;
 use std::task::Waker;

@@ -26,7 +26,8 @@ use committer::{Committer, Habits};
 use connection::{Connection, Ended, Life};
 use ledger::Settled;
 use members::MemberGroup;
-use process::{Home, Process};
+pub(crate) use process::Home;
+use process::Process;
 
 /// As many answers as a life may last, at most.
 const ANSWERS: usize = 300;

@@ -4,6 +4,8 @@
 mod commit;
 mod crash;
 mod damage;
+#[cfg(unix)]
+mod denied;
 mod directory;
 mod disk;
 mod fold;
@@ -12,4 +14,5 @@ mod lost;
 mod model;
 mod offline;
 mod planted;
+mod small_tables;
 mod transactions;

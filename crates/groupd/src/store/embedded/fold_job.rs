@@ -16,6 +16,7 @@ use parking_lot::Mutex;
 use redb::{Database, ReadableTable, Table, WriteTransaction};
 
 use super::rows::RowsInChange;
+use super::seal::{self, OpenInChange};
 use super::tables::{EPOCHS, OPEN, io_failure, redb_failure, write_progress};
 use super::tail::Tail;
 use super::{Epochs, FoldingThread};
@@ -170,6 +171,7 @@ impl Folder {
         if finished {
             self.finish(&write)?;
         }
+        seal::write(&write)?;
         write.commit().map_err(redb_failure)?;
         Ok(finished.then_some(Folded { row_bytes: self.row_bytes }))
     }
@@ -229,17 +231,18 @@ impl Folder {
             rows.put(&key, Some(&row), &mut self.row_bytes)?;
         }
         rows.finish()?;
-        let mut open = write.open_table(OPEN).map_err(redb_failure)?;
+        let mut open = OpenInChange::open(write)?;
         for ended in &self.opens.ended {
-            for key in waiting_rows(&open, ended)? {
-                open.remove([ended.as_slice(), &key].concat().as_slice()).map_err(redb_failure)?;
+            for key in waiting_rows(&open.table, ended)? {
+                open.remove(&[ended.as_slice(), &key].concat())?;
             }
         }
         for (begun, keys) in &self.opens.begun {
             for key in keys {
-                open.insert([begun.as_slice(), key].concat().as_slice(), ()).map_err(redb_failure)?;
+                open.insert(&[begun.as_slice(), key].concat())?;
             }
         }
+        open.finish(write)?;
         let mut epochs = write.open_table(EPOCHS).map_err(redb_failure)?;
         for (partition, epoch) in &self.epochs {
             epochs.insert(partition.0, epoch.0).map_err(redb_failure)?;

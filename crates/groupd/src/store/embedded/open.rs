@@ -7,8 +7,10 @@ use parking_lot::Mutex;
 use redb::{Builder, Database, StorageBackend};
 
 use super::log::{EntryBuffer, Header, LogFile, SECTOR};
-use super::tables::{self, Meta, RowsFile, redb_failure};
+use super::seal;
+use super::tables::{self, Meta, redb_failure};
 use super::tail::Tail;
+use super::trial::RowsFile;
 use super::{EmbeddedSettings, EmbeddedStore, Epochs, FILES, Other, StoreFiles};
 use crate::store::StoreFailure;
 
@@ -81,8 +83,10 @@ pub(super) fn open(
             return make(files.rows, logs, settings, seed, files.lock);
         }
     };
-    let (database, meta, mut epochs) = read_rows(files.rows, &settings)?;
+    let rows = RowsFile::on_trial(files.rows);
+    let (database, meta, mut epochs) = read_rows(rows.clone(), &settings)?;
     let (active, full, free) = replay(logs, headers, &meta, &mut epochs)?;
+    rows.accept().map_err(io_failure)?;
     if active.generation() > meta.begun {
         tables::write_begun(&database, active.generation())?;
     }
@@ -120,7 +124,7 @@ fn make(
 ) -> Result<EmbeddedStore, StoreFailure> {
     logs[0].start(seed, MAKING, 0)?;
     rows.set_len(0).map_err(io_failure)?;
-    let database = open_rows(rows, &settings)?;
+    let database = open_rows(RowsFile::new(rows), &settings)?;
     let meta = tables::create(&database, seed)?;
     let active = Tail::start(Arc::clone(&logs[0]), seed, 1, 0)?;
     tables::write_begun(&database, active.generation())?;
@@ -129,21 +133,21 @@ fn make(
 }
 
 /// Opens the rows and reads what is needed of them at once.
-fn read_rows(
-    rows: Arc<dyn StorageBackend>,
-    settings: &EmbeddedSettings,
-) -> Result<(Database, Meta, Epochs), StoreFailure> {
+fn read_rows(rows: RowsFile, settings: &EmbeddedSettings) -> Result<(Database, Meta, Epochs), StoreFailure> {
     StoreFailure::guard(|| {
         let database = open_rows(rows, settings)?;
-        let (meta, epochs) = (tables::read_meta(&database)?, tables::read_epochs(&database)?);
+        // First what may say that the rest is newer.
+        let meta = tables::read_meta(&database)?;
+        seal::verify(&database)?;
+        let epochs = tables::read_epochs(&database)?;
         Ok((database, meta, epochs))
     })
 }
 
-fn open_rows(rows: Arc<dyn StorageBackend>, settings: &EmbeddedSettings) -> Result<Database, StoreFailure> {
+fn open_rows(rows: RowsFile, settings: &EmbeddedSettings) -> Result<Database, StoreFailure> {
     let mut builder = Builder::new();
     builder.set_cache_size(settings.cache).set_check_integrity_on_open(settings.verify);
-    builder.create_with_backend(RowsFile(rows)).map_err(redb_failure)
+    builder.create_with_backend(rows).map_err(redb_failure)
 }
 
 fn assemble(

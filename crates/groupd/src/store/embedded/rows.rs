@@ -13,7 +13,7 @@ use crate::store::StoreFailure;
 /// Row key to row, as [`fold`](crate::store::fold) has them, and the row's checksum.
 const ROWS: TableDefinition<'static, &[u8], &[u8]> = TableDefinition::new("rows");
 /// What the keys of a partition's rows begin with, to the sum of their checksums.
-const SUMS: TableDefinition<'static, [u8; 4], u64> = TableDefinition::new("sums");
+pub(super) const SUMS: TableDefinition<'static, [u8; 4], u64> = TableDefinition::new("sums");
 
 type RowTable<'txn> = Table<'txn, &'static [u8], &'static [u8]>;
 

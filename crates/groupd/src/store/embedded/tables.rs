@@ -1,12 +1,12 @@
 //! What is kept in redb, besides the [`rows`].
 
-use redb::{Database, ReadableDatabase, ReadableTable, StorageBackend, TableDefinition, TableError};
 use std::io;
-use std::sync::Arc;
+
+use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition, TableError};
 
 use coordinator::ids::{OffsetsPartition, OwnerEpoch};
 
-use super::{Epochs, FORMAT_VERSION, rows};
+use super::{Epochs, FORMAT_VERSION, rows, seal};
 use crate::store::StoreFailure;
 
 /// An open transaction's key, then the key of a row it waits in.
@@ -33,32 +33,6 @@ pub(super) struct Meta {
     pub(super) begun: u64,
     /// Bytes of keys and rows.
     pub(super) row_bytes: u64,
-}
-
-/// The file of rows as redb wants it. Who else may use it is decided by the lock on the directory.
-#[derive(Debug)]
-pub(super) struct RowsFile(pub(super) Arc<dyn StorageBackend>);
-
-impl StorageBackend for RowsFile {
-    fn len(&self) -> io::Result<u64> {
-        self.0.len()
-    }
-
-    fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
-        self.0.read(offset, out)
-    }
-
-    fn set_len(&self, len: u64) -> io::Result<()> {
-        self.0.set_len(len)
-    }
-
-    fn sync_data(&self) -> io::Result<()> {
-        self.0.sync_data()
-    }
-
-    fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
-        self.0.write(offset, data)
-    }
 }
 
 /// Reads what the store knows of itself.
@@ -100,6 +74,7 @@ pub(super) fn create(database: &Database, store: u64) -> Result<Meta, StoreFailu
         table.insert(STORE, store).map_err(redb_failure)?;
     }
     write_progress(&write, meta.folded, meta.row_bytes)?;
+    seal::write(&write)?;
     write.commit().map_err(redb_failure)?;
     Ok(meta)
 }
@@ -113,6 +88,7 @@ pub(super) fn write_begun(database: &Database, generation: u64) -> Result<(), St
         let mut table = write.open_table(META).map_err(redb_failure)?;
         table.insert(BEGUN, generation).map_err(redb_failure)?;
     }
+    seal::write(&write)?;
     write.commit().map_err(redb_failure)
 }
 

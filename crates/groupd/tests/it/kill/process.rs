@@ -14,24 +14,24 @@ pub(super) const TOPIC: &str = "orders";
 pub(super) const PARTITIONS: i32 = 2_000;
 
 /// Where one server lives, again and again.
-pub(super) struct Home {
+pub(crate) struct Home {
     directory: TempDir,
     store: &'static str,
 }
 
 impl Home {
     /// With `--store` as said here.
-    pub(super) fn new(store: &'static str) -> Self {
+    pub(crate) fn new(store: &'static str) -> Self {
         Self { directory: tempfile::tempdir().unwrap(), store }
     }
 
     /// The data directory.
-    pub(super) fn data(&self) -> std::path::PathBuf {
+    pub(crate) fn data(&self) -> std::path::PathBuf {
         self.directory.path().join("data")
     }
 
     /// Starts a server, and waits until it says where it listens.
-    pub(super) fn start(&self) -> Process {
+    pub(crate) fn start(&self) -> Process {
         let mut child = self.spawn();
         let mut lines = BufReader::new(child.0.stdout.take().unwrap()).lines();
         let address = loop {
@@ -106,14 +106,14 @@ fn copy(from: &Path, to: &Path) {
 }
 
 /// A server that listens.
-pub(super) struct Process {
+pub(crate) struct Process {
     child: Running,
     pub(super) address: SocketAddr,
 }
 
 impl Process {
     /// Kills it with SIGKILL.
-    pub(super) fn kill(self) {
+    pub(crate) fn kill(self) {
         self.child.kill();
     }
 }

@@ -17,8 +17,13 @@ fn lived_in(commits: usize) -> (Disk, Expected) {
     (disk, expected)
 }
 
+/// Opens it. If that is refused, no file may have been changed by it.
 fn open(disk: &Disk) -> Result<EmbeddedStore, StoreFailure> {
-    EmbeddedStore::open(disk.store_files(), small_settings(), SEED)
+    let before = [0, 1, 2].map(|file| disk.contents(file));
+    let opened = EmbeddedStore::open(disk.store_files(), small_settings(), SEED);
+    let unchanged = opened.is_ok() || [0, 1, 2].map(|file| disk.contents(file)) == before;
+    assert!(unchanged, "{:?}, and a file was changed", opened.map(drop));
+    opened
 }
 
 #[test]
