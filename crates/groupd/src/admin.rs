@@ -1,6 +1,6 @@
 //! The admin commands: they ask any Kafka coordinator over the wire, and show what it said.
 //!
-//! (`groupd clock` speaks to a groupd alone, and over HTTP.)
+//! (`groupd clock` and `groupd fault` speak to a groupd alone, and over HTTP.)
 //!
 //! A client of its own, blocking and small, that shares nothing with the server but the codec: so it sees what
 //! other clients see. Tables are for people; `--json` is for programs.
@@ -14,6 +14,7 @@ mod control;
 mod describe;
 mod error;
 mod events;
+mod fault;
 mod fitting;
 mod groups;
 mod offsets;
@@ -103,6 +104,16 @@ pub struct ClockArgs {
     command: clock::ClockCommand,
 }
 
+/// `groupd fault`: what goes wrong, by command.
+#[derive(Debug, Args)]
+#[command(after_help = AFTER_HELP, subcommand_required = true, arg_required_else_help = true)]
+pub struct FaultArgs {
+    #[command(flatten)]
+    target: ControlTarget,
+    #[command(subcommand)]
+    command: fault::FaultCommand,
+}
+
 /// An admin command, as typed.
 #[derive(Debug, Subcommand)]
 pub enum AdminCommand {
@@ -114,6 +125,8 @@ pub enum AdminCommand {
     Topics(TopicsArgs),
     /// Move the clock of a server for tests (--simulated-clock)
     Clock(ClockArgs),
+    /// Let things go wrong on a server for tests (--simulated-clock)
+    Fault(FaultArgs),
 }
 
 /// Runs the command: its answer to standard output, what went wrong to standard error.
@@ -123,6 +136,7 @@ pub fn run(command: &AdminCommand) -> ExitCode {
         AdminCommand::Offsets(args) => &args.target,
         AdminCommand::Topics(args) => &args.target,
         AdminCommand::Clock(args) => &args.target.target,
+        AdminCommand::Fault(args) => &args.target.target,
     };
     let mut cluster = Cluster::new(target.server.clone(), Duration::from_secs(target.timeout.into()));
     let form = if target.json { Form::Json } else { Form::Tables };
@@ -131,6 +145,7 @@ pub fn run(command: &AdminCommand) -> ExitCode {
         AdminCommand::Offsets(args) => offsets::run(&args.command, &mut cluster, form),
         AdminCommand::Topics(args) => topics::run(&args.command, &mut cluster, form),
         AdminCommand::Clock(args) => clock::run(&args.command, &args.target.control(), form),
+        AdminCommand::Fault(args) => fault::run(&args.command, &args.target.control(), form),
     };
     match outcome {
         Ok(report) => show(&report),

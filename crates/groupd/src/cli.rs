@@ -23,7 +23,7 @@ groups, commit offsets and rebalance on it; it keeps no messages.
   groupd groups list         the groups of this or any Kafka coordinator
 
 Usage: groupd [serve] [OPTIONS]
-       groupd settings | groups | offsets | topics | store | clock
+       groupd settings | groups | offsets | topics | store | clock | fault
                                                            (each has --help)
 
 Server options:
@@ -36,7 +36,8 @@ Server options:
   --http HOST:PORT|off     /metrics /healthz /readyz
                            [127.0.0.1, port of --listen + 1000: 10092]
   --shards N               threads that own groups         [number of cores]
-  --simulated-clock        for tests: time stands still, moves by groupd clock
+  --simulated-clock        for tests: groupd clock moves time, groupd fault
+                           makes faults
   --log FILTER             error|warn|info|debug|trace, or per target   [info]
   --log-format text|json                                   [text]
   --set NAME=VALUE         a Kafka setting: group.initial.rebalance.delay.ms=0

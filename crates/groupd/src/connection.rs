@@ -6,6 +6,7 @@
 //! more than `queued.max.request.bytes`. A connection that ends drops what it has
 //! parked: each [`Pending`] tells its shard.
 
+mod delayed;
 mod frames;
 mod memory;
 mod pending;
@@ -22,12 +23,13 @@ use std::time::Duration;
 use metrics::counter;
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
 
-use crate::apis::{self, Client, Refused};
+use crate::apis::{self, Befalls, Client, Refused};
 use crate::node::Node;
 use crate::telemetry::name;
+use delayed::{Delayed, dismissed, released};
 use frames::{FrameError, Frames};
 use memory::Held;
 pub(crate) use memory::{RequestMemory, Share};
@@ -56,6 +58,8 @@ enum Closed {
     Slow,
     #[error(transparent)]
     Unanswered(#[from] Unanswered),
+    #[error("a fault was wanted: {0}")]
+    Fault(&'static str),
 }
 
 impl Closed {
@@ -67,6 +71,7 @@ impl Closed {
             Self::Idle => "idle",
             Self::Slow => "slow",
             Self::Unanswered(_) => "unanswered",
+            Self::Fault(_) => return tracing::info!(%peer, "connection closed: {self}"),
         };
         tracing::info!(%peer, "connection closed: {self}");
         counter!(name::CONNECTIONS_CLOSED, "reason" => reason).increment(1);
@@ -90,6 +95,8 @@ pub(crate) async fn serve(
         pending: VecDeque::new(),
         out: Vec::new(),
         client: Client::new(id, peer, reached),
+        delayed: None,
+        dismissal: node.testing.as_ref().map(|testing| testing.heard().begin(id)),
         stream,
         node,
     };
@@ -108,6 +115,10 @@ struct Connection {
     pending: VecDeque<Pending>,
     out: Vec<u8>,
     client: Client,
+    /// A request that a fault delays: nothing behind it is begun.
+    delayed: Option<Delayed>,
+    /// On a server for tests: to end when it is notified.
+    dismissal: Option<Arc<Notify>>,
     node: Arc<Node>,
 }
 
@@ -128,6 +139,10 @@ impl Connection {
                         return Ok(());
                     }
                 }
+                () = dismissed(self.dismissal.as_deref()) => {
+                    return Err(Closed::Fault("its client is disconnected"));
+                }
+                () = released(self.delayed.as_mut()) => self.begin_delayed().await?,
                 () = &mut closing, if reading => reading = false,
                 () = silence.is_too_long() => {
                     // What is here of a request might never become one.
@@ -150,10 +165,18 @@ impl Connection {
     /// Begins the requests that are here whole, as far as the read-ahead allows. Returns how many.
     async fn take_requests(&mut self) -> Result<usize, Closed> {
         let mut taken = 0;
-        while self.pending.len() < READ_AHEAD {
+        while self.pending.len() < READ_AHEAD && self.delayed.is_none() {
             let Some(frame) = self.frames.next()? else { break };
             taken += 1;
             self.client.share = self.held.hand_out(frame.len());
+            if let Some(testing) = &self.node.testing
+                && let Some(befalls) = apis::befalls(&self.node, testing, &mut self.client, frame)?
+            {
+                let frame = frame.to_vec();
+                self.suffer(befalls, frame).await?;
+                self.client.share = None;
+                continue;
+            }
             if let Some(pending) = apis::begin(&self.node, &mut self.client, frame).await? {
                 self.pending.push_back(pending);
             }
@@ -163,11 +186,41 @@ impl Connection {
         Ok(taken)
     }
 
+    /// A fault befalls the request in `frame`.
+    async fn suffer(&mut self, befalls: Befalls, frame: Vec<u8>) -> Result<(), Closed> {
+        match befalls {
+            Befalls::Delay(by, released) => {
+                let share = self.client.share.take();
+                self.delayed = Some(Delayed::new((frame, share), by, released));
+            }
+            Befalls::Answer(answer) => self.pending.push_back(answer),
+            Befalls::LoseRequest => return Err(Closed::Fault("a request is lost")),
+            Befalls::LoseAnswer => {
+                let begun = apis::begin(&self.node, &mut self.client, &frame).await?;
+                self.pending.extend(begun.map(Pending::lost));
+            }
+        }
+        Ok(())
+    }
+
+    /// Begins the request that was delayed.
+    async fn begin_delayed(&mut self) -> Result<(), Closed> {
+        let Some(Delayed { frame, share, .. }) = self.delayed.take() else { return Ok(()) };
+        self.client.share = share;
+        self.pending.extend(apis::begin(&self.node, &mut self.client, &frame).await?);
+        self.client.share = None;
+        Ok(())
+    }
+
     /// Writes the answers at the front that are ready.
     async fn write_ready(&mut self) -> Result<(), Closed> {
         loop {
             while self.out.len() < WRITE_AT {
                 let Some(front) = self.pending.pop_front_if(Pending::is_ready) else { break };
+                if front.is_lost() {
+                    self.flush().await?;
+                    return Err(Closed::Fault("an answer is lost"));
+                }
                 front.write(&self.node, &mut self.client, &mut self.out)?;
             }
             if self.out.is_empty() {

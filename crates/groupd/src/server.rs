@@ -121,9 +121,10 @@ impl Server {
             .context("cannot start the store's thread")?;
         runtime.spawn(watch_store(Arc::clone(commits.status()), health.clone()));
         let kept = acquire(&commits, settings)?;
+        let time = (&clock, standing.as_ref().map(StandingClock::faults));
         let config = (&coordinator_config(settings), &transaction_config(settings));
-        let (shards, routes) = ShardThreads::start(kept.owned, config, &commits, &clock, &histories)?;
-        let testing = standing.map(|standing| Testing::new(standing, routes.clone()));
+        let (shards, routes) = ShardThreads::start(kept.owned, config, &commits, time, &histories)?;
+        let testing = standing.map(|standing| Testing::new(standing, routes.clone(), commits.client()));
         if let Some(testing) = &testing {
             commands.get_or_init(|| Arc::clone(testing));
         }

@@ -14,9 +14,11 @@ mod gauges;
 mod inbox;
 mod loading;
 mod markers;
+mod moves;
 mod owned;
 mod progress;
 mod routing;
+mod store_faults;
 mod ticks;
 mod transactions;
 
@@ -37,6 +39,7 @@ use crate::clock::{Now, ServerClock};
 use crate::events_log::EventsLog;
 use crate::histories::ShardHistory;
 use crate::store::{CommitThread, StoreHandle};
+use crate::testing::Faults;
 use deletions::Deletions;
 use due::Due;
 use fetches::Fetches;
@@ -45,6 +48,7 @@ use inbox::{OfMarkers, OfTransactions, Outlet};
 use loading::Loading;
 use markers::Markers;
 use owned::OwnedPartitions;
+use store_faults::StoreFaults;
 use ticks::Ticks;
 use transactions::Transactions;
 
@@ -89,6 +93,8 @@ pub(crate) struct Shard {
     coordinator: Coordinator,
     transactions: Transactions,
     markers: Markers,
+    /// Its own inbox.
+    own: Inbox,
     outlet: Outlet,
     store: StoreHandle,
     clock: ServerClock,
@@ -104,8 +110,11 @@ pub(crate) struct Shard {
     owned: OwnedPartitions,
     /// What is read of it; none once all is loaded.
     loading: Option<Receiver<Loading>>,
+    /// Who waits for a partition that is loaded anew, after the first loading.
+    loads_again: Option<oneshot::Sender<()>>,
     /// The group coordinator's writes whose outcome is not known yet.
     writes: usize,
+    store_faults: StoreFaults,
     /// Who waits for what a move of the clock brings.
     ticks: Ticks,
     /// Told to stop; until then at most, by the host's clock.
@@ -121,7 +130,7 @@ impl Shard {
         shards: &Shards,
         outlet: Outlet,
         commits: &CommitThread,
-        clock: ServerClock,
+        (clock, faults): (ServerClock, Option<Arc<Faults>>),
         history: ShardHistory,
     ) -> Self {
         let (coordinator, transactions) = coordinators;
@@ -132,7 +141,8 @@ impl Shard {
             transactions: Transactions::new(transactions, shards.clone(), own.clone(), of_transactions),
             markers: Markers::new(commits.handle(Arc::new(OfMarkers(own.clone())))),
             outlet,
-            store: commits.handle(Arc::new(own)),
+            store: commits.handle(Arc::new(own.clone())),
+            own,
             open: HashMap::default(),
             deletions: Deletions::default(),
             fetches: Fetches::new(clock.now().host),
@@ -143,7 +153,9 @@ impl Shard {
             history,
             owned: OwnedPartitions::default(),
             loading: None,
+            loads_again: None,
             writes: 0,
+            store_faults: StoreFaults::new(faults),
             ticks: Ticks::default(),
             stopping: None,
             gauges: Gauges::new(index),
@@ -172,9 +184,14 @@ impl Shard {
                 },
                 Wake::Loaded => {
                     self.loading = None;
-                    self.transactions.finish_load(self.clock.now().groups);
-                    self.turn(None);
-                    report(reports, Report::Loaded);
+                    if let Some(reply) = self.loads_again.take() {
+                        // Whoever asked for it may be gone.
+                        let _ = reply.send(());
+                    } else {
+                        self.transactions.finish_load(self.clock.now().groups);
+                        self.turn(None);
+                        report(reports, Report::Loaded);
+                    }
                 }
             }
         }
@@ -184,7 +201,7 @@ impl Shard {
     /// Waits for a message, something loaded, or the next deadline.
     fn sleep(&self) -> Wake {
         let groups = [self.coordinator.next_deadline(), self.transactions.next_deadline()];
-        let host = [self.fetches.next_deadline(), self.gauges.due(), self.stopping];
+        let host = [self.fetches.next_deadline(), self.gauges.due(), self.store_faults.due(), self.stopping];
         let (groups, host) = (groups.into_iter().flatten().min(), host.into_iter().flatten().min());
         let behind = self.ticks.is_behind().then_some(Duration::ZERO);
         let patience = behind.or_else(|| self.clock.patience(groups, host));
@@ -213,7 +230,10 @@ impl Shard {
         match loading {
             Loading::Chunk(partition, kept) => {
                 self.coordinator.handle(now, Input::Load(partition, kept.groups));
-                self.transactions.load(now, kept.transactions);
+                // Those were not given up with a partition that is loaded again.
+                if self.loads_again.is_none() {
+                    self.transactions.load(now, kept.transactions);
+                }
             }
             Loading::Finished(partition) => {
                 self.coordinator.handle(now, Input::FinishLoad(partition));
@@ -251,6 +271,9 @@ impl Shard {
             }
         }
         self.at_hand = at_hand;
+        while let Some(outcome) = self.store_faults.next(now.host) {
+            self.stored(now.groups, outcome);
+        }
         if let Some(until) = self.due.take() {
             self.coordinator.expire(until.groups);
             self.transactions.expire(until.groups);
@@ -292,22 +315,15 @@ impl Shard {
                 self.fetches.abandon(number);
             }
             Message::GiveUp(group, member) => self.coordinator.handle(now, Input::GiveUp(group, member)),
-            Message::Stored(id, outcome) => {
-                self.writes -= 1;
+            message @ (Message::Stored(..) | Message::MarkerStored(..)) => {
                 self.ticks.arrived();
-                self.deletions.reported(id, outcome);
-                self.coordinator.handle(now, Input::Stored(id, outcome));
+                if let Some(message) = self.store_faults.arrived(host, message) {
+                    self.stored(now, message);
+                }
             }
             Message::TransactionStored(id, outcome) => {
                 self.ticks.arrived();
                 self.transactions.stored(now, id, outcome);
-            }
-            Message::MarkerStored(id, outcome) => {
-                self.ticks.arrived();
-                if let Some(ended) = self.markers.stored(id, outcome) {
-                    self.coordinator.handle(now, ended.input());
-                    ended.answer();
-                }
             }
             Message::TopicPartitionsDeleted(partitions) => {
                 for partition in &partitions {
@@ -315,8 +331,37 @@ impl Shard {
                 }
                 self.coordinator.handle(now, Input::TopicPartitionsDeleted(partitions));
             }
-            Message::Stop => self.stopping = Some(host.saturating_add(STOP_WAIT_MS)),
+            // The turn looks what is still held.
+            Message::FaultCleared => {}
+            Message::Unload(partition, reply) => {
+                let outcome = self.give_up(at, partition);
+                // Whoever asked for it is gone.
+                let _ = reply.send(outcome);
+            }
+            Message::Load(owned, reply) => self.load_again(now, *owned, reply),
+            Message::Stop => {
+                self.store_faults.release();
+                self.stopping = Some(host.saturating_add(STOP_WAIT_MS));
+            }
             Message::Tick(reply) => self.ticks.wait(now, reply),
+        }
+    }
+
+    /// A write ended, of a group or a marker.
+    fn stored(&mut self, now: Timestamp, message: Message) {
+        match message {
+            Message::Stored(id, outcome) => {
+                self.writes -= 1;
+                self.deletions.reported(id, outcome);
+                self.coordinator.handle(now, Input::Stored(id, outcome));
+            }
+            Message::MarkerStored(id, outcome) => {
+                if let Some(ended) = self.markers.stored(id, outcome) {
+                    self.coordinator.handle(now, ended.input());
+                    ended.answer();
+                }
+            }
+            other => unreachable!("invariant: only outcomes are held, not {other:?}"),
         }
     }
 
@@ -341,7 +386,10 @@ impl Shard {
                 Output::Store(write) => {
                     self.writes += 1;
                     self.deletions.asked(write.id);
-                    self.store.store(&write);
+                    match self.store_faults.refuse(&write) {
+                        None => self.store.store(&write),
+                        Some(error) => self.own.send(Message::Stored(write.id, Err(error))),
+                    }
                 }
                 Output::Event(event) => {
                     self.ticks.count(&event.kind);
@@ -369,7 +417,7 @@ impl Shard {
                 ..self.ticks.events()
             },
         };
-        for reply in self.ticks.take(self.writes()) {
+        for reply in self.ticks.take(self.writes() - self.store_faults.held()) {
             // Whoever moved the clock is gone with the server.
             let _ = reply.send(ticked);
         }

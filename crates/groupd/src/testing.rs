@@ -1,10 +1,15 @@
-//! What only a server for tests can do (`--simulated-clock`): its coordinators' time stands still and moves by command.
+//! What only a server for tests can do (`--simulated-clock`): its coordinators' time stands still and moves by command,
+//! and faults happen by command.
 //!
 //! Commands come over HTTP, beside metrics and health ([`routes`]); on any other server the paths do not exist.
 
 mod advance;
 mod clock_file;
+mod error_names;
+mod fault;
+mod faults;
 mod heard;
+mod moves;
 mod parameters;
 mod routes;
 
@@ -15,9 +20,12 @@ use tokio::sync::Mutex;
 
 use crate::settings::{Settings, StoreKind};
 use crate::shard::Shards;
+use crate::store::StoreClient;
 use crate::telemetry::name;
 use crate::telemetry::samples::{head, sample};
 use clock_file::ClockFile;
+pub(crate) use fault::Asks;
+pub(crate) use faults::{Faults, Released, Strike, WriteStrike};
 pub(crate) use heard::Heard;
 pub(crate) use parameters::milliseconds;
 pub(crate) use routes::{Called, Reply};
@@ -30,6 +38,7 @@ const YEAR_10000: u64 = 253_402_300_800_000;
 pub(crate) struct StandingClock {
     clock: SimulatedClock,
     file: Option<ClockFile>,
+    faults: Arc<Faults>,
 }
 
 impl StandingClock {
@@ -45,7 +54,12 @@ impl StandingClock {
             StoreKind::Embedded => Some(ClockFile::open(&settings.data_dir, host)?),
         };
         let kept = file.as_ref().map_or(host, ClockFile::kept);
-        Ok(Self { clock: SimulatedClock::new(host.max(kept)), file })
+        Ok(Self { clock: SimulatedClock::new(host.max(kept)), file, faults: Arc::default() })
+    }
+
+    /// The faults of the same server.
+    pub(crate) fn faults(&self) -> &Arc<Faults> {
+        &self.faults
     }
 
     /// For those who read it.
@@ -70,15 +84,25 @@ pub(crate) struct Testing {
     clock: SimulatedClock,
     /// Held by the one command that moves the clock. The file is written before the clock is moved.
     moving: Mutex<Option<ClockFile>>,
+    /// Held by the one command that moves a coordinator.
+    changing_owner: Mutex<()>,
     shards: Shards,
+    store: StoreClient,
     heard: Heard,
+    faults: Arc<Faults>,
 }
 
 impl Testing {
     /// Commands for the server with these shards.
-    pub(crate) fn new(standing: StandingClock, shards: Shards) -> Arc<Self> {
-        let StandingClock { clock, file } = standing;
-        Arc::new(Self { clock, moving: Mutex::new(file), shards, heard: Heard::default() })
+    pub(crate) fn new(standing: StandingClock, shards: Shards, store: StoreClient) -> Arc<Self> {
+        let StandingClock { clock, file, faults } = standing;
+        let (moving, changing_owner) = (Mutex::new(file), Mutex::new(()));
+        Arc::new(Self { clock, moving, changing_owner, shards, store, heard: Heard::default(), faults })
+    }
+
+    /// What goes wrong, for those to whom it happens.
+    pub(crate) fn faults(&self) -> &Faults {
+        &self.faults
     }
 
     /// Who is heard from, for connections to say.
@@ -88,9 +112,11 @@ impl Testing {
 
     /// Appends metrics that no ordinary server has.
     pub(crate) fn render(&self, text: &mut String) {
-        for (name, value) in
-            [(name::SIMULATED_CLOCK, 1), (name::SIMULATED_CLOCK_TIMESTAMP, self.now().ticks() / 1_000)]
-        {
+        for (name, value) in [
+            (name::SIMULATED_CLOCK, 1),
+            (name::SIMULATED_CLOCK_TIMESTAMP, self.now().ticks() / 1_000),
+            (name::FAULTS, self.faults.list().len() as u64),
+        ] {
             head(text, name);
             sample(text, name, &[], value);
         }

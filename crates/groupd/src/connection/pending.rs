@@ -19,6 +19,8 @@ pub(crate) struct Pending {
     head: Head,
     begun: Instant,
     work: Work,
+    /// A fault: its connection ends where its answer would be written.
+    is_lost: bool,
 }
 
 #[derive(Debug)]
@@ -77,7 +79,17 @@ impl Pending {
     }
 
     fn new(head: Head, work: Work) -> Self {
-        Self { head, begun: Instant::now(), work }
+        Self { head, begun: Instant::now(), work, is_lost: false }
+    }
+
+    /// The same, but its connection is to end instead of the answer.
+    pub(crate) fn lost(self) -> Self {
+        Self { is_lost: true, ..self }
+    }
+
+    /// Whether its connection is to end instead of the answer.
+    pub(crate) fn is_lost(&self) -> bool {
+        self.is_lost
     }
 
     /// Ready when the answer can be written.
@@ -101,7 +113,7 @@ impl Pending {
     ///
     /// If there is none.
     pub(crate) fn write(self, node: &Node, client: &mut Client, out: &mut Vec<u8>) -> Result<(), Unanswered> {
-        let Self { head, begun, work } = self;
+        let Self { head, begun, work, is_lost: _ } = self;
         match work {
             Work::Ready(frame) if out.is_empty() => *out = frame,
             Work::Ready(frame) => out.extend_from_slice(&frame),

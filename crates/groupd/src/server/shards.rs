@@ -1,6 +1,7 @@
 //! The shard threads: started with what they own, watched while they run, joined when they have stopped.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::thread::{Builder, JoinHandle};
 
 use anyhow::Context;
@@ -13,6 +14,7 @@ use crate::histories::Histories;
 use crate::shard::{Inbox, Owned, Report, Shard, Shards};
 use crate::store::CommitThread;
 use crate::telemetry::{Health, Readiness};
+use crate::testing::Faults;
 
 /// All shards' threads.
 #[derive(Debug)]
@@ -32,7 +34,7 @@ impl ShardThreads {
         owned: Vec<Vec<Owned>>,
         (config, transactions): (&Config, &TransactionConfig),
         commits: &CommitThread,
-        clock: &ServerClock,
+        (clock, faults): (&ServerClock, Option<&Arc<Faults>>),
         histories: &Histories,
     ) -> anyhow::Result<(Self, Shards)> {
         let (reporter, reports) = mpsc::unbounded_channel();
@@ -45,7 +47,8 @@ impl ShardThreads {
             let transactions = TransactionCoordinator::new(transactions.clone(), super::random()?, now);
             let coordinators = (coordinator, transactions);
             let history = histories.of_shard(index).clone();
-            let shard = Shard::new(index, coordinators, &shards, outlet, commits, clock.clone(), history);
+            let time = (clock.clone(), faults.cloned());
+            let shard = Shard::new(index, coordinators, &shards, outlet, commits, time, history);
             let reporter = reporter.clone();
             let work = move || supervise(shard, owned, &reporter);
             let thread = Builder::new().name(format!("shard-{index}")).spawn(work);

@@ -18,6 +18,7 @@ use crossbeam_channel::{Receiver, Sender};
 use tokio::sync::{Semaphore, oneshot};
 
 use super::fetches::Fetch;
+use super::loading::Owned;
 use super::markers::Mark;
 use super::ticks::Ticked;
 use super::transactions::{OffsetsQuestion, Unverified};
@@ -56,6 +57,12 @@ pub(crate) enum Message {
     MarkerStored(StoreId, Result<(), StoreError>),
     /// These partitions are no more.
     TopicPartitionsDeleted(Vec<TopicPartition>),
+    /// A fault was cleared: what it held goes on.
+    FaultCleared,
+    /// The coordinator of this partition's groups is elsewhere from now on.
+    Unload(OffsetsPartition, oneshot::Sender<Result<(), &'static str>>),
+    /// It is here again. Answered when it is loaded.
+    Load(Box<Owned>, oneshot::Sender<()>),
     /// The clock may have been moved: what is due is to be handled, then this is answered.
     Tick(oneshot::Sender<Ticked>),
     /// Answer all that is parked, then end.
@@ -93,6 +100,9 @@ impl Message {
             | Self::TransactionStored(..)
             | Self::MarkerStored(..)
             | Self::TopicPartitionsDeleted(_)
+            | Self::FaultCleared
+            | Self::Unload(..)
+            | Self::Load(..)
             | Self::Tick(_)
             | Self::Stop => false,
         }
@@ -125,6 +135,9 @@ impl Message {
             | Self::Stored(..)
             | Self::TransactionStored(..)
             | Self::MarkerStored(..)
+            | Self::FaultCleared
+            | Self::Unload(..)
+            | Self::Load(..)
             | Self::Tick(_)
             | Self::Stop => 1,
         }

@@ -48,7 +48,7 @@ impl Shards {
     }
 
     /// Where the groups and transactional ids of `partition` live.
-    pub(super) fn of_partition(&self, partition: OffsetsPartition) -> &Inbox {
+    pub(crate) fn of_partition(&self, partition: OffsetsPartition) -> &Inbox {
         &self.inboxes[shard_of(partition, self.inboxes.len())]
     }
 

@@ -77,6 +77,8 @@ pub mod name {
     pub const SIMULATED_CLOCK: &str = "groupd_simulated_clock";
     /// Where a simulated clock stands.
     pub const SIMULATED_CLOCK_TIMESTAMP: &str = "groupd_simulated_clock_timestamp_seconds";
+    /// Faults that are set on a server for tests.
+    pub const FAULTS: &str = "groupd_faults";
     /// From a write handed to the store to its sync.
     pub const STORE_SECONDS: &str = "groupd_store_commit_seconds";
     /// Writes per group commit.
@@ -235,6 +237,7 @@ pub const METRICS: &[Metric] = &[
     .by(Series::OfTestServers),
     metric(name::SIMULATED_CLOCK_TIMESTAMP, GAUGE, "Where that clock stands, Unix seconds.")
         .by(Series::OfTestServers),
+    metric(name::FAULTS, GAUGE, "Faults that are set on a server for tests.").by(Series::OfTestServers),
     metric(name::STORE_SECONDS, SECONDS, "From a write handed to the store to the end of its sync."),
     metric(name::STORE_BATCH, COUNTS, "Writes that shared one sync."),
     metric(name::STORE_QUEUE, GAUGE, "Writes that wait for the next sync."),

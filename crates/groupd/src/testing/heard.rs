@@ -1,12 +1,17 @@
-//! Which members are there: those whose connection is open and has spoken for them.
+//! Which connections there are, and for which members they have spoken.
 //!
 //! A client heartbeats by its own clock, which a jump of the server's does not move. So a member whose connection is open
 //! is taken to heartbeat all through a jump, in its last words; one that was killed, and one that is named, is not.
+
+use std::sync::Arc;
 
 use coordinator::ids::{Generation, GroupId, InstanceId, MemberId};
 use coordinator::messages::{Heartbeat, Request};
 use hashbrown::HashMap;
 use parking_lot::Mutex;
+use tokio::sync::Notify;
+
+use super::fault::{Asks, Scope};
 
 /// Members that one connection is remembered to speak for; the first is forgotten for one too many.
 const OF_ONE: usize = 16;
@@ -14,15 +19,24 @@ const OF_ONE: usize = 16;
 /// Who has spoken on which connection, by its number.
 #[derive(Debug, Default)]
 pub(crate) struct Heard {
-    connections: Mutex<HashMap<u64, Vec<Speaker>>>,
+    connections: Mutex<HashMap<u64, Known>>,
+}
+
+/// One connection.
+#[derive(Debug, Default)]
+struct Known {
+    client_id: String,
+    speakers: Vec<Speaker>,
+    /// Ends it.
+    dismissal: Arc<Notify>,
 }
 
 /// A member, and the last that it said.
 #[derive(Clone, Debug)]
-pub(super) struct Speaker {
-    client_id: String,
+struct Speaker {
     group: GroupId,
-    generation: Generation,
+    /// The one it believes in, if it has said so.
+    generation: Option<Generation>,
     member: MemberId,
     instance: Option<InstanceId>,
 }
@@ -40,14 +54,22 @@ pub(super) enum Silent {
 }
 
 impl Heard {
+    /// A connection has begun; it is to end when it is notified.
+    pub(crate) fn begin(&self, connection: u64) -> Arc<Notify> {
+        let known = Known::default();
+        let dismissal = Arc::clone(&known.dismissal);
+        self.connections.lock().insert(connection, known);
+        dismissal
+    }
+
     /// `request` came on connection number `connection`.
     pub(crate) fn note(&self, connection: u64, client_id: &str, request: &Request) {
         let (group, generation, member, instance) = match request {
-            Request::Heartbeat(said) => (&said.group, said.generation, &said.member, &said.instance),
-            Request::SyncGroup(said) => (&said.group, said.generation, &said.member, &said.instance),
-            Request::JoinGroup(_)
-            | Request::LeaveGroup(_)
-            | Request::OffsetCommit(_)
+            Request::Heartbeat(said) => (&said.group, Some(said.generation), &said.member, &said.instance),
+            Request::SyncGroup(said) => (&said.group, Some(said.generation), &said.member, &said.instance),
+            Request::OffsetCommit(said) => (&said.group, None, &said.member, &said.instance),
+            Request::JoinGroup(said) => (&said.group, None, &said.member, &said.instance),
+            Request::LeaveGroup(_)
             | Request::TxnOffsetCommit(_)
             | Request::OffsetFetch(_)
             | Request::OffsetDelete(_)
@@ -55,20 +77,24 @@ impl Heard {
             | Request::ListGroups(_)
             | Request::DeleteGroups(_) => return,
         };
-        let said = Speaker {
-            client_id: client_id.to_owned(),
+        let mut connections = self.connections.lock();
+        let Some(known) = connections.get_mut(&connection) else { return };
+        if known.client_id != client_id {
+            client_id.clone_into(&mut known.client_id);
+        }
+        known.speaks(Speaker {
             group: group.clone(),
             generation,
             member: member.clone(),
             instance: instance.clone(),
-        };
-        let mut connections = self.connections.lock();
-        let speakers = connections.entry(connection).or_default();
-        speakers.retain(|known| (&known.group, &known.member) != (&said.group, &said.member));
-        if speakers.len() == OF_ONE {
-            speakers.remove(0);
-        }
-        speakers.push(said);
+        });
+    }
+
+    /// Ends the connections that fit `scope`; how many.
+    pub(super) fn dismiss(&self, scope: &Scope) -> usize {
+        let connections = self.connections.lock();
+        let fitting = connections.values().filter(|known| known.fits(scope));
+        fitting.map(|known| known.dismissal.notify_one()).count()
     }
 
     /// That connection has ended.
@@ -84,31 +110,56 @@ impl Heard {
         let connections = self.connections.lock();
         let mut numbers: Vec<_> = connections.keys().copied().collect();
         numbers.sort_unstable();
-        let speakers = numbers.iter().flat_map(|number| &connections[number]);
-        speakers.filter(|speaker| !speaker.is_among(silent)).map(Speaker::heartbeat).collect()
+        let known = numbers.iter().map(|number| &connections[number]);
+        known.flat_map(|known| known.heartbeats(silent)).collect()
+    }
+}
+
+impl Known {
+    /// Somebody spoke. What it does not say now it may have said before.
+    fn speaks(&mut self, mut said: Speaker) {
+        let same = |known: &mut Speaker| (&known.group, &known.member) == (&said.group, &said.member);
+        let before = self.speakers.extract_if(.., same).next();
+        said.generation = said.generation.or(before.and_then(|before| before.generation));
+        if self.speakers.len() == OF_ONE {
+            self.speakers.remove(0);
+        }
+        self.speakers.push(said);
+    }
+
+    fn fits(&self, scope: &Scope) -> bool {
+        let of = |group, member| scope.fits(Asks { group, member, client_id: &self.client_id });
+        let mut speakers = self.speakers.iter();
+        of(None, None)
+            || speakers.any(|speaker| of(Some(speaker.group.as_str()), Some(speaker.member.as_str())))
+    }
+
+    fn heartbeats(&self, silent: &Silent) -> impl Iterator<Item = Heartbeat> {
+        let heard = self.speakers.iter().filter(|speaker| !speaker.is_among(silent, &self.client_id));
+        heard.filter_map(Speaker::heartbeat)
     }
 }
 
 impl Speaker {
-    fn is_among(&self, silent: &Silent) -> bool {
+    fn is_among(&self, silent: &Silent, client_id: &str) -> bool {
         match silent {
             Silent::Gone => false,
             Silent::All => true,
             Silent::Named(names) => names.iter().any(|name| {
-                *name == self.client_id
+                name == client_id
                     || name == self.member.as_str()
                     || self.instance.as_ref().is_some_and(|instance| name == instance.as_str())
             }),
         }
     }
 
-    fn heartbeat(&self) -> Heartbeat {
-        Heartbeat {
+    fn heartbeat(&self) -> Option<Heartbeat> {
+        Some(Heartbeat {
             group: self.group.clone(),
-            generation: self.generation,
+            generation: self.generation?,
             member: self.member.clone(),
             instance: self.instance.clone(),
-        }
+        })
     }
 }
 
@@ -128,6 +179,7 @@ mod tests {
     #[test]
     fn the_last_words_of_a_bounded_number_of_members_are_known() {
         let heard = Heard::default();
+        let _dismissal = heard.begin(7);
         for generation in 0..3 {
             heard.note(7, "app", &said("m", generation));
         }

@@ -1,7 +1,8 @@
-//! A server for tests of applications: its clock moves by command, and by nothing else.
+//! A server for tests of applications: its clock moves by command, and by nothing else; faults happen by command.
 
 mod clock;
 mod commands;
+mod faults;
 mod kept;
 
 use std::io::{Read, Write};

@@ -58,11 +58,13 @@ fn requests_that_cannot_be_are_refused_and_move_nothing() {
 fn an_ordinary_server_takes_no_commands() {
     let http = Some(HostPort { host: "127.0.0.1".into(), port: 0 });
     let server = start(&Settings { http, ..settings() });
-    for typed in ["clock now", "clock advance 45s", "clock run"] {
+    for typed in
+        ["clock now", "clock advance 45s", "clock run", "fault list", "fault fail Heartbeat NOT_COORDINATOR"]
+    {
         let told = run(&server, typed).expect(1);
         assert!(told.err.contains("is not for tests"), "{told:?}");
     }
-    assert_eq!(call(&server, "GET", "/clock").0, 404);
+    assert_eq!((call(&server, "GET", "/clock").0, call(&server, "GET", "/faults").0), (404, 404));
     assert_eq!(server.simulated_clock(), None);
     let (_, metrics) = ask(&server, "GET /metrics HTTP/1.1\r\n\r\n");
     assert!(!metrics.contains("groupd_simulated_clock"));
