@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use coordinator::ids::{Generation, GroupId, InstanceId, MemberId};
 use coordinator::messages::{Heartbeat, Request};
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
@@ -111,7 +111,13 @@ impl Heard {
         let mut numbers: Vec<_> = connections.keys().copied().collect();
         numbers.sort_unstable();
         let known = numbers.iter().map(|number| &connections[number]);
-        known.flat_map(|known| known.heartbeats(silent)).collect()
+        // A client may speak for one member on several connections: its last connection has its last words.
+        let mut seen = HashSet::new();
+        let mut heartbeats: Vec<Heartbeat> = known.flat_map(|known| known.heartbeats(silent)).collect();
+        heartbeats.reverse();
+        heartbeats.retain(|beat| seen.insert((beat.group.clone(), beat.member.clone())));
+        heartbeats.reverse();
+        heartbeats
     }
 }
 
@@ -194,6 +200,11 @@ mod tests {
             heard.note(7, "app", &said(&format!("m-{member}"), 1));
         }
         assert_eq!(heard.heartbeats(&Silent::Gone).len(), OF_ONE);
+        let _dismissal = heard.begin(8);
+        heard.note(8, "app", &said("m-99", 2));
+        let both = heard.heartbeats(&Silent::Gone);
+        assert_eq!((both.len(), both[OF_ONE - 1].generation), (OF_ONE, Generation(2)), "once, as said last");
+        heard.forget(8);
         heard.forget(7);
         assert!(heard.heartbeats(&Silent::Gone).is_empty());
     }
