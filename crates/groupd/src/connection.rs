@@ -129,7 +129,8 @@ impl Connection {
         let mut silence = Silence::new(self.node.limits.idle);
         let mut reading = true;
         while reading || !self.pending.is_empty() {
-            let room = self.pending.len() < READ_AHEAD || self.frames.buffered() < READ_BEYOND;
+            let takes = self.pending.len() < READ_AHEAD && self.delayed.is_none();
+            let room = takes || self.frames.buffered() < READ_BEYOND;
             tokio::select! {
                 biased;
                 () = front_is_ready(&mut self.pending), if !self.pending.is_empty() => self.write_ready().await?,
