@@ -22,6 +22,8 @@ class Client:
     transactional: list[str] | None = None
     # Why nothing of a transaction is sent before its end, if so.
     sends_at_commit: str = ""
+    # Why its commit is not finished after a restart of the server, if so.
+    no_retry: str = ""
     # What to have on the machine for it, beyond what the installer brings.
     needs: str = ""
     environment: dict[str, str] = field(default_factory=dict)
@@ -69,6 +71,8 @@ CLIENTS = [
         "python",
         python("kafka_python_member.py"),
         python("kafka_python_admin.py"),
+        python("kafka_python_transactional.py"),
+        no_retry="it finds its coordinator again, and then sends nothing more",
         needs="python3",
         rejoins="it joined before it knew the topic's partitions, and as the leader again when it did",
     ),
@@ -76,6 +80,7 @@ CLIENTS = [
         "aiokafka",
         "python",
         python("aiokafka_member.py"),
+        transactional=python("aiokafka_transactional.py"),
         needs="python3",
         no_fenced="it heartbeats by version 1, which has no instance id",
     ),
@@ -84,6 +89,7 @@ CLIENTS = [
         "node",
         node("kafkajs_member.mjs"),
         node("kafkajs_admin.mjs"),
+        node("kafkajs_transactional.mjs"),
         needs="node",
         no_static="kafkajs has no group.instance.id",
     ),

@@ -30,6 +30,8 @@ export const args = parseArgs({
     'session-ms': { type: 'string', default: '6000' },
     'heartbeat-ms': { type: 'string', default: '1000' },
     instance: { type: 'string' },
+    'transactional-id': { type: 'string', default: '' },
+    'timeout-ms': { type: 'string', default: '60000' },
     admin: { type: 'boolean' }
   }
 }).values

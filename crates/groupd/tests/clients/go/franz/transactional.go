@@ -9,6 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
+	"github.com/twmb/franz-go/pkg/kversion"
 
 	"groupd/clients/protocol"
 )
@@ -30,7 +31,11 @@ type producer struct {
 }
 
 func transactional(args protocol.Args) {
+	// From version 6 of the request on topics have ids instead of names.
+	versions := kversion.Stable()
+	versions.SetMaxKeyVersion(kmsg.TxnOffsetCommit.Int16(), 5)
 	client, err := kgo.NewClient(
+		kgo.MaxVersions(versions),
 		kgo.SeedBrokers(args.Bootstrap),
 		kgo.TransactionalID(args.TransactionalID),
 		kgo.TransactionTimeout(args.Timeout),
@@ -108,7 +113,8 @@ func again(step func(context.Context) error) error {
 	for {
 		err := step(ctx)
 		var refusal *kerr.Error
-		if err == nil || ctx.Err() != nil || (errors.As(err, &refusal) && !refusal.Retriable) {
+		isFinal := errors.As(err, &refusal) && !refusal.Retriable && refusal != kerr.ConcurrentTransactions
+		if err == nil || ctx.Err() != nil || isFinal {
 			return err
 		}
 		time.Sleep(pause)
