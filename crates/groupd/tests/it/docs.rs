@@ -89,7 +89,7 @@ fn gather(directory: &Path, sources: &mut String) {
 
 #[test]
 fn commands_can_be_typed() {
-    for name in ["README.md", "docs/operations.md"] {
+    for name in ["README.md", "docs/operations.md", "docs/testing.md"] {
         let text = read(name);
         for block in text.split("```").skip(1).step_by(2) {
             let commands = block.lines().map(|line| line.trim_start_matches("$ "));

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import administration
 import scenarios
+import simulated
 import transactions
 from clients import CLIENTS, missing
 from report import Report
@@ -25,6 +26,7 @@ STORIES = {
     "admin": administration.admin_client,
     "tool": administration.consumer_groups_tool,
     "transactions": transactions.offsets_in_transactions,
+    "simulated": simulated.simulated_time,
 }
 
 

@@ -38,10 +38,10 @@ class Client:
     # Why it may join again by itself when all is well; if its leader does, the server must rebalance.
     rejoins: str = ""
 
-    def arguments(self, command, server, group="", topic="", instance=None, session=6):
+    def arguments(self, command, server, group="", topic="", instance=None, session=6, heartbeat_ms=1000):
         extra = ["--instance", instance] if instance else []
         return [*command, "--bootstrap", server.bootstrap, "--group", group, "--topic", topic,
-                "--session-ms", str(session * 1000), "--heartbeat-ms", "1000", *extra]  # fmt: skip
+                "--session-ms", str(session * 1000), "--heartbeat-ms", str(heartbeat_ms), *extra]  # fmt: skip
 
 
 def python(program):

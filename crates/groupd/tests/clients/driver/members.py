@@ -14,14 +14,14 @@ SLACK = 3.0
 
 
 class Members:
-    def __init__(self, client, server, group, topic, log, session=6):
+    def __init__(self, client, server, group, topic, log, session=6, heartbeat_ms=1000):
         self.client, self.server, self.group, self.topic, self.log = client, server, group, topic, log
-        self.session = session
+        self.session, self.heartbeat_ms = session, heartbeat_ms
         self.programs = {}
 
     def start(self, name, instance=None):
         command = self.client.arguments(
-            self.client.member, self.server, self.group, self.topic, instance, self.session
+            self.client.member, self.server, self.group, self.topic, instance, self.session, self.heartbeat_ms
         )
         program = Program(f"{self.group}/{name}", command, self.client.environment, self.log)
         self.programs[name] = program
