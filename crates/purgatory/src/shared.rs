@@ -422,7 +422,8 @@ where
         self.inner.shards.iter().map(watched).sum()
     }
 
-    /// A lower bound of the next deadline, read without a lock. `None` if nothing will ever expire.
+    /// A lower bound of the next deadline, read without a lock. `None` if nothing will ever expire. It may be the deadline
+    /// of an operation that has left since, until the driver has looked.
     pub fn next_deadline(&self) -> Option<Timestamp> {
         let armed = self.inner.shards.iter().map(Shard::armed).min();
         armed.filter(|&next| next < Timestamp::MAX)

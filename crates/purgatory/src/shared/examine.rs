@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use smallvec::SmallVec;
 
-use super::held::{Gone, Held};
+use super::held::{Gone, Held, Leaving};
 use super::shard::{Links, ShardState, Slot};
 use super::{DelayedOperation, SharedId};
 use crate::sync::{Fault, planted};
@@ -14,10 +14,11 @@ use crate::{Cause, TimingWheel};
 /// At most this many operations are in one thread's hands, or leave under one lock: a submitter waits for no more.
 pub(crate) const BATCH: usize = 64;
 
-pub(crate) type Ids = SmallVec<[SharedId; 4]>;
+pub(crate) type Ids = SmallVec<[SharedId; BATCH]>;
 pub(crate) type Claims<O> = SmallVec<[Claim<O>; 1]>;
 
 /// An operation in this thread's hands. Its slot says `Examined`.
+#[derive(Debug)]
 pub(crate) struct Claim<O> {
     pub(crate) id: SharedId,
     pub(crate) held: Held<O>,
@@ -66,14 +67,49 @@ impl<O: DelayedOperation> Claim<O> {
         }
     }
 
-    /// Asks the operation. No lock is held.
+    /// Asks each operation. No lock is held. If one panics, the others are asked all the same.
     #[inline]
-    pub(crate) fn examine(&mut self) {
-        self.finding = match catch_unwind(AssertUnwindSafe(|| self.held.is_ready())) {
-            Ok(true) => Finding::Ready,
-            Ok(false) => Finding::Waits,
-            Err(_) => Finding::Panicked,
-        };
+    pub(crate) fn examine(mut claims: &mut [Self]) {
+        while !claims.is_empty() {
+            let mut asked = 0;
+            let outcome = catch_unwind(AssertUnwindSafe(|| {
+                for claim in &mut *claims {
+                    asked += 1;
+                    claim.finding = if claim.held.is_ready() { Finding::Ready } else { Finding::Waits };
+                }
+            }));
+            let (done, rest) = claims.split_at_mut(asked);
+            if outcome.is_err()
+                && let Some(last) = done.last_mut()
+            {
+                last.finding = Finding::Panicked;
+            }
+            claims = rest;
+        }
+    }
+}
+
+/// Memory for what is examined together, and for what leaves together. A shard keeps it from one trigger to the next, so
+/// that nothing is allocated once it has grown.
+#[derive(Debug)]
+pub(crate) struct Room<O> {
+    claims: Vec<Claim<O>>,
+    gone: Vec<Gone<O>>,
+}
+
+impl<O> Room<O> {
+    pub(crate) const NONE: Self = Self { claims: Vec::new(), gone: Vec::new() };
+
+    pub(crate) fn open(self) -> (Claims<O>, Leaving<O>) {
+        (Claims::from_vec(self.claims), Leaving::from_vec(self.gone))
+    }
+
+    /// Of lists that are empty again. None if they have no memory of their own, or more than is worth keeping.
+    pub(crate) fn of(claims: Claims<O>, gone: Leaving<O>) -> Option<Self> {
+        debug_assert!(claims.is_empty() && gone.is_empty(), "what had to leave has left");
+        let is_small = claims.capacity().max(gone.capacity()) <= 2 * BATCH;
+        let worth = is_small && (claims.spilled() || gone.spilled());
+        worth.then(|| Self { claims: claims.into_vec(), gone: gone.into_vec() })
     }
 }
 

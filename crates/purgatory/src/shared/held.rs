@@ -32,6 +32,7 @@ impl<O: DelayedOperation> Held<O> {
 }
 
 /// What has left its slot and the keys of its home, but not its other keys yet.
+#[derive(Debug)]
 pub(crate) struct Gone<O> {
     pub(crate) id: SharedId,
     pub(crate) held: Held<O>,

@@ -170,14 +170,14 @@ where
     fn examine_again(&self, mut claim: Claim<O>) -> Option<Held<O>> {
         let home = claim.id.home;
         loop {
-            claim.examine();
+            Claim::examine(std::slice::from_mut(&mut claim));
             let settled = self.shard(home).lock().settle(claim);
             match settled {
                 Settled::Again(again) => claim = again,
                 Settled::Parked => return None,
                 Settled::Gone(gone) if gone.cause == Cause::Satisfied => return Some(self.take_back(gone)),
                 Settled::Gone(gone) => {
-                    self.let_go(home, SmallVec::from_buf([gone]));
+                    self.let_go(home, &mut SmallVec::from_buf([gone]));
                     return None;
                 }
             }

@@ -52,7 +52,7 @@ where
             Evicted::Gone => false,
             Evicted::Leaving => true,
             Evicted::Taken(gone) => {
-                self.let_go(id.home, SmallVec::from_buf([gone]));
+                self.let_go(id.home, &mut SmallVec::from_buf([gone]));
                 true
             }
         }
@@ -116,7 +116,7 @@ where
             }
         }
         let left = gone.len();
-        self.let_go(shard, gone);
+        self.let_go(shard, &mut gone);
         (left, leaving)
     }
 
@@ -130,8 +130,8 @@ where
 
     /// What has left its slot leaves its other keys too, and is delivered as what happened at `shard`. Called without a
     /// lock.
-    pub(crate) fn let_go(&self, shard: ShardIndex, gone: Leaving<O>) {
-        match &*gone {
+    pub(crate) fn let_go(&self, shard: ShardIndex, gone: &mut Leaving<O>) {
+        match &**gone {
             [] => return,
             [gone] => self.unlink_one(gone.rest),
             several => self.unlink_all(several.iter().filter_map(|gone| gone.rest).collect()),
@@ -140,7 +140,7 @@ where
         gone.iter().for_each(|gone| departures.add(gone.cause));
         self.counts.left(&self.shard(shard).counts, departures);
         let mut waiters = Vec::new();
-        let exits = gone.into_iter().filter_map(|Gone { id, held, cause, expired_at, .. }| match held {
+        let exits = gone.drain(..).filter_map(|Gone { id, held, cause, expired_at, .. }| match held {
             Held::Operation(operation) => Some(Exit { id, operation, cause, expired_at }),
             Held::Waiter(waiter) => {
                 waiters.push((waiter, cause));
@@ -165,7 +165,7 @@ where
     }
 
     /// Unlinks several chains, with one lock a shard and round.
-    fn unlink_all(&self, mut chains: SmallVec<[Link; 4]>) {
+    fn unlink_all(&self, mut chains: SmallVec<[Link; BATCH]>) {
         while !chains.is_empty() {
             chains.sort_unstable_by_key(|link| link.shard);
             let mut rest = SmallVec::new();
@@ -193,8 +193,9 @@ where
     fn expire(&self, shard: usize, now: Timestamp) {
         let home = ShardIndex::new(shard);
         let shard = self.shard(home);
-        let (mut gone, mut budget) = (Leaving::new(), CHUNKS);
+        let mut budget = CHUNKS;
         let mut state = shard.lock();
+        let (claims, mut gone) = state.take_room();
         for _ in 0..BATCH {
             let Some(expired) = state.wheel.expire_next_within(now, &mut budget) else { break };
             // One that is being examined has no slot to return to, and so learns that it expired.
@@ -213,7 +214,8 @@ where
         hand_over(state);
         let late = gone.iter().filter_map(|gone| gone.expired_at).map(|deadline| now.ticks_since(deadline));
         self.counts.late(&shard.counts, late);
-        self.let_go(home, gone);
+        self.let_go(home, &mut gone);
+        shard.keep(claims, gone);
     }
 }
 

@@ -10,8 +10,8 @@ use smallvec::SmallVec;
 
 use super::SharedId;
 use super::counts::ShardCounts;
-use super::examine::{BATCH, Claim};
-use super::held::{Gone, Held};
+use super::examine::{BATCH, Claim, Claims, Room};
+use super::held::{Gone, Held, Leaving};
 use super::marks::Marks;
 use super::watches::Watches;
 use crate::sync::{AtomicU64, Mutex, MutexGuard, Ordering};
@@ -50,6 +50,8 @@ pub(crate) struct ShardState<O, K> {
     pub(crate) watches: Watches<K>,
     pub(crate) marks: Marks<K>,
     pub(crate) closed: bool,
+    /// For who has several operations in hand; empty while somebody has it.
+    pub(crate) room: Room<O>,
 }
 
 /// A place for one operation.
@@ -107,6 +109,7 @@ impl<O, K: Hash + Eq> Shard<O, K> {
             watches: Watches::new(),
             marks: Marks::new(),
             closed: false,
+            room: Room::NONE,
         };
         Self {
             state: Mutex::new(state),
@@ -117,6 +120,15 @@ impl<O, K: Hash + Eq> Shard<O, K> {
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, ShardState<O, K>> {
         self.state.lock()
+    }
+
+    /// Keeps the room for the next who needs it. Not worth waiting for the lock.
+    pub(crate) fn keep(&self, claims: Claims<O>, gone: Leaving<O>) {
+        if let Some(room) = Room::of(claims, gone)
+            && let Some(mut state) = self.state.try_lock()
+        {
+            state.room = room;
+        }
     }
 
     pub(crate) fn armed(&self) -> Timestamp {
@@ -178,6 +190,11 @@ impl<O, K: Hash + Eq> ShardState<O, K> {
     pub(crate) fn touch_links(&self, links: &[Link]) {
         let watches = links.iter().filter(|link| link.kind == LinkKind::Watch);
         self.watches.touch(watches.map(|link| link.entry));
+    }
+
+    /// The room, for who gives it back by [`Shard::keep`].
+    pub(crate) fn take_room(&mut self) -> (Claims<O>, Leaving<O>) {
+        std::mem::replace(&mut self.room, Room::NONE).open()
     }
 
     /// Makes one chain of the two.

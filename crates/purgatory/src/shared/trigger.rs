@@ -1,11 +1,12 @@
 //! Something happened under a key: who waits for it is taken in hand, examined, and let go or parked again.
 
+use std::cmp::Reverse;
 use std::hash::{BuildHasher, Hash};
 
 use hashbrown::Equivalent;
 use smallvec::SmallVec;
 
-use super::examine::{Claim, Claims, Ids, Settled};
+use super::examine::{BATCH, Claim, Claims, Ids, Room, Settled};
 use super::held::Leaving;
 use super::inner::Inner;
 use super::shard::{ShardIndex, ShardState};
@@ -66,8 +67,8 @@ where
         mut gather: impl FnMut(&mut ShardState<O, K>, &mut Ids) -> bool,
     ) -> usize {
         let mut satisfied = 0;
+        let mut ids = Ids::new();
         loop {
-            let mut ids = Ids::new();
             let mut state = self.shard(shard).lock();
             let more = gather(&mut state, &mut ids);
             if !ids.is_empty() {
@@ -76,6 +77,7 @@ where
             if !more {
                 return satisfied;
             }
+            ids.clear();
         }
     }
 
@@ -86,21 +88,24 @@ where
         mut state: MutexGuard<'_, ShardState<O, K>>,
         ids: &Ids,
     ) -> usize {
-        let mut claims = Claims::with_capacity(ids.len());
+        let room = if ids.len() > 1 { state.take_room() } else { Room::NONE.open() };
+        let (mut claims, mut gone) = room;
         let here = ids.iter().zip(0..).filter(|(id, _)| id.home == shard);
         claims.extend(here.filter_map(|(&id, place)| Claim::take(&mut state.wheel, id, place)));
         drop(state);
         if ids.iter().any(|id| id.home != shard) {
             self.claim_elsewhere(shard, ids, &mut claims);
         }
-        self.settle(shard, claims)
+        let satisfied = self.settle(shard, &mut claims, &mut gone);
+        self.shard(shard).keep(claims, gone);
+        satisfied
     }
 
     /// Takes those in hand that are at home in other shards than `here`.
     fn claim_elsewhere(&self, here: ShardIndex, ids: &Ids, claims: &mut Claims<O>) {
-        let mut elsewhere: SmallVec<[(SharedId, u32); 4]> =
+        let mut elsewhere: SmallVec<[(SharedId, u32); BATCH]> =
             ids.iter().copied().zip(0..).filter(|(id, _)| id.home != here).collect();
-        elsewhere.sort_by_key(|(id, _)| id.home);
+        elsewhere.sort_unstable_by_key(|(id, place)| (id.home, *place));
         for some in elsewhere.chunk_by(|(a, _), (b, _)| a.home == b.home) {
             let mut state = self.shard(some[0].0.home).lock();
             claims.extend(some.iter().filter_map(|&(id, place)| Claim::take(&mut state.wheel, id, place)));
@@ -110,19 +115,19 @@ where
 
     /// Examines the claims in the order of their places until each has left or is parked again. Every round beyond the
     /// first answers triggers that came during the one before.
-    fn settle(&self, shard: ShardIndex, mut claims: Claims<O>) -> usize {
+    fn settle(&self, shard: ShardIndex, claims: &mut Claims<O>, gone: &mut Leaving<O>) -> usize {
         let mut satisfied = 0;
         while !claims.is_empty() {
-            claims.iter_mut().for_each(Claim::examine);
+            Claim::examine(claims);
             if claims.iter().any(|claim| claim.id.home != shard) {
-                claims.sort_by_key(|claim| claim.id.home);
+                // Taken from the end, by shard.
+                claims.sort_unstable_by_key(|claim| (Reverse(claim.id.home), claim.place));
             }
-            let (mut again, mut gone) = (Claims::new(), Leaving::new());
-            let mut claimed = claims.into_iter();
-            while let Some(home) = claimed.as_slice().first().map(|claim| claim.id.home) {
-                let run = claimed.as_slice().iter().take_while(|claim| claim.id.home == home).count();
+            let mut again = Claims::new();
+            while let Some(home) = claims.last().map(|claim| claim.id.home) {
+                let run = claims.iter().rev().take_while(|claim| claim.id.home == home).count();
                 let mut state = self.shard(home).lock();
-                for claim in claimed.by_ref().take(run) {
+                for claim in claims.drain(claims.len() - run..) {
                     match state.settle(claim) {
                         Settled::Again(claim) => again.push(claim),
                         Settled::Parked => {}
@@ -132,7 +137,7 @@ where
             }
             satisfied += gone.iter().filter(|gone| gone.cause == Cause::Satisfied).count();
             self.let_go(shard, gone);
-            claims = again;
+            claims.append(&mut again);
         }
         satisfied
     }
