@@ -1,8 +1,8 @@
 //! The calls one by one, on one thread, with no driver thread.
 
 use std::hint::black_box;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 use benches::measure::{Numbers, Spread, cpu_nanos};
 use purgatory::{
@@ -101,6 +101,8 @@ pub(crate) fn measure(size: &Size) {
     call("trigger over 10,000 that are not ready", runs(trigger_unready));
     call("reach below 10,000 thresholds", runs(reach_nobody));
     call("threshold watch and reach", runs(reach));
+    call("floor: a lock of 16, taken and let go", runs(lock));
+    call("floor: an atomic addition, of 16", runs(add));
 }
 
 /// Operations wait under `count` keys each; then they are done, and each is let go by a trigger of its last key.
@@ -205,6 +207,29 @@ fn trigger_unready(_: &Size) -> f64 {
     done.store(true, Ordering::Relaxed);
     assert_eq!((completed, world.waiting.complete(&1), world.left()), (0, 10_000, 10_000));
     each(spent, 20)
+}
+
+/// What nobody else uses, each on lines of its own.
+#[repr(align(128))]
+struct Apart<T>(T);
+
+fn lock(size: &Size) -> f64 {
+    let locks: [_; 16] = std::array::from_fn(|_| Apart(Mutex::new(0_u64)));
+    per_call(size, |nth| *locks[nth].0.lock().expect("nobody panics with it") += 1)
+}
+
+fn add(size: &Size) -> f64 {
+    let counts: [_; 16] = std::array::from_fn(|_| Apart(AtomicU64::new(0)));
+    per_call(size, |nth| _ = counts[nth].0.fetch_add(1, Ordering::Relaxed))
+}
+
+fn per_call(size: &Size, mut call: impl FnMut(usize)) -> f64 {
+    let (mut random, count) = (Numbers::new(3), size.calls * 10);
+    let begun = cpu_nanos();
+    for _ in 0..count {
+        call(usize::try_from(random.below(16)).expect("below 16"));
+    }
+    each(cpu_nanos() - begun, count)
 }
 
 /// Waits for an offset of one log.

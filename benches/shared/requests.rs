@@ -92,6 +92,7 @@ pub(crate) fn measure(size: &Size) {
                 last.left.lateness.early(),
                 last.left.sum,
             );
+            println!("    no later than: {}", last.left.lateness.shape());
         }
     }
     let alone = (0..size.runs.min(3)).map(|_| load_alone(size.requests, 20.0, 60.0)).collect();

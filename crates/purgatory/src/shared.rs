@@ -10,6 +10,7 @@
 //! No two locks are ever held at once, and none while code of the user runs: there is no lock order to get wrong, and
 //! nothing a completion does (submit, trigger, cancel, panic, drop) can meet a lock of ours that it already holds.
 
+mod by_id;
 mod counts;
 mod driver;
 mod examine;
@@ -17,6 +18,7 @@ mod executor;
 mod exit;
 mod held;
 mod inner;
+mod inspect;
 mod leave;
 mod marks;
 mod options;
@@ -26,12 +28,12 @@ mod trigger;
 mod wait;
 mod watches;
 
-use std::fmt;
 use std::hash::{BuildHasher, Hash};
 use std::sync::{Arc, Weak};
 
 use hashbrown::Equivalent;
 
+pub use by_id::Cancellation;
 pub use driver::Driver;
 pub use exit::{Exit, Exits};
 pub use options::{Options, SharedStats};
@@ -43,7 +45,6 @@ use executor::Executor;
 use exit::{Occupied, Sink};
 use held::Held;
 use inner::{Inner, Parked, Refusal, Seats};
-use leave::Evicting;
 use outbox::Outboxes;
 use shard::{Shard, ShardIndex};
 
@@ -70,19 +71,6 @@ use Clone as Plantable;
 pub struct SharedId {
     home: ShardIndex,
     timer: TimerId,
-}
-
-/// What became of [`SharedPurgatory::cancel`].
-#[derive(Debug, PartialEq, Eq)]
-#[must_use = "a cancelled operation is handed back here"]
-pub enum Cancellation<O> {
-    /// Here it is.
-    Taken(O),
-    /// A thread is examining it at this moment. Unless it turns out to be ready it leaves with [`Cause::Cancelled`],
-    /// by the ordinary way out.
-    Leaving,
-    /// It had left already.
-    Gone,
 }
 
 /// Operations `O` that wait under keys `K` and a deadline, for any number of threads. Clones share the purgatory.
@@ -150,6 +138,31 @@ where
     ///
     /// `run` may submit, trigger and cancel; what that completes is queued behind. Hand work that blocks to a pool: as
     /// long as `run` does not return, no further exit of this purgatory is delivered.
+    ///
+    /// ```
+    /// use purgatory::{DelayedOperation, Driver, Exit, Options, SharedPurgatory, SimulatedClock, Timestamp};
+    /// use std::sync::{Arc, Mutex};
+    ///
+    /// struct Answer(u32);
+    /// impl DelayedOperation for Answer {
+    ///     fn is_ready(&mut self) -> bool { false }
+    /// }
+    ///
+    /// let clock = SimulatedClock::new(Timestamp::ZERO);
+    /// let driver = Driver::manual(clock.clone());
+    /// let answered = Arc::new(Mutex::new(Vec::new()));
+    /// let log = answered.clone();
+    /// let purgatory = SharedPurgatory::with_executor(&driver, &Options::default(), move |exit: Exit<Answer>| {
+    ///     log.lock().unwrap().push((exit.operation.0, exit.cause));
+    /// });
+    /// for client in 1..=2 {
+    ///     let deadline = Timestamp::from_ticks(100);
+    ///     assert!(purgatory.try_complete_else_watch(Answer(client), ["topic"], deadline).is_ok());
+    /// }
+    /// clock.advance(100);
+    /// driver.turn();
+    /// assert_eq!(answered.lock().unwrap().len(), 2);
+    /// ```
     ///
     /// # Panics
     ///
@@ -357,93 +370,50 @@ where
         self.inner.reach(key, value)
     }
 
-    /// The lowest minimum that anything waits for `key` to reach.
-    pub fn lowest_threshold<Q: Hash + Equivalent<K> + ?Sized>(&self, key: &Q) -> Option<u64> {
-        let (hash, shard) = self.inner.locate(key);
-        self.inner.shard(shard).lock().marks.lowest(hash, key)
-    }
-
     /// Lets go all that waits under `key`, for `cause`, whether ready or not: for a key whose owner is gone. Returns how
     /// many. One that another thread is examining leaves for `cause` as soon as it is found not ready.
+    ///
+    /// ```
+    /// # use purgatory::{Cancellation, Cause, DelayedOperation, Driver, Options, SharedPurgatory, SimulatedClock};
+    /// # use purgatory::{Submission, Timestamp};
+    /// # struct Fetch(&'static str);
+    /// # impl DelayedOperation for Fetch { fn is_ready(&mut self) -> bool { false } }
+    /// # let clock = SimulatedClock::new(Timestamp::ZERO);
+    /// # let driver = Driver::manual(clock.clone());
+    /// # let (purgatory, mut exits) = SharedPurgatory::with_channel(&driver, &Options::default());
+    /// assert!(purgatory.try_complete_else_watch(Fetch("orders"), ["log"], Timestamp::MAX).is_ok());
+    /// // The log moved to another broker: nobody here will ever satisfy what waits for it.
+    /// assert_eq!(purgatory.complete_all("log", Cause::Cancelled), 1);
+    /// assert_eq!(exits.try_next().map(|exit| exit.cause), Some(Cause::Cancelled));
+    /// ```
     pub fn complete_all<Q: Hash + Equivalent<K> + ?Sized>(&self, key: &Q, cause: Cause) -> usize {
         self.inner.complete_all(key, cause)
     }
 
-    /// Takes an operation out.
-    pub fn cancel(&self, id: SharedId) -> Cancellation<O> {
-        match self.inner.cancel(id) {
-            Evicting::Taken(Held::Operation(operation)) => Cancellation::Taken(operation),
-            Evicting::Leaving => Cancellation::Leaving,
-            Evicting::Taken(Held::Waiter(_)) | Evicting::Gone => Cancellation::Gone,
-        }
-    }
-
-    /// Lets an operation go with [`Cause::Satisfied`] because the caller knows that it is done: it is not examined, and its
-    /// other keys cost nothing but the unlinking. `false` if it had left already.
-    pub fn force_complete(&self, id: SharedId) -> bool {
-        self.inner.force_complete(id)
-    }
-
-    /// As [`force_complete`](Self::force_complete), for many at once and in no order. Returns how many had not left
-    /// already.
-    pub fn force_complete_all(&self, ids: impl IntoIterator<Item = SharedId>) -> usize {
-        self.inner.force_complete_all(ids.into_iter())
-    }
-
-    /// Gives an operation another deadline, earlier or later. `false` if it has left already.
-    pub fn extend(&self, id: SharedId, deadline: Timestamp) -> bool {
-        self.inner.extend(id, deadline)
-    }
-
     /// Lets go everything with [`Cause::Shutdown`] and refuses whatever comes later. Returns how many left; those being
     /// examined meanwhile follow by themselves.
+    ///
+    /// ```
+    /// # use purgatory::{Cancellation, Cause, DelayedOperation, Driver, Options, SharedPurgatory, SimulatedClock};
+    /// # use purgatory::{Submission, Timestamp};
+    /// # struct Fetch(&'static str);
+    /// # impl DelayedOperation for Fetch { fn is_ready(&mut self) -> bool { false } }
+    /// # let clock = SimulatedClock::new(Timestamp::ZERO);
+    /// # let driver = Driver::manual(clock.clone());
+    /// # let (purgatory, mut exits) = SharedPurgatory::with_channel(&driver, &Options::default());
+    /// assert!(purgatory.try_complete_else_watch(Fetch("orders"), ["log"], Timestamp::MAX).is_ok());
+    /// assert_eq!(purgatory.shutdown(), 1);
+    /// assert_eq!(exits.try_next().map(|exit| (exit.operation.0, exit.cause)), Some(("orders", Cause::Shutdown)));
+    /// let refused = purgatory.try_complete_else_watch(Fetch("late"), ["log"], Timestamp::MAX);
+    /// assert_eq!(refused.err().map(|refused| refused.to_string()), Some("the purgatory was shut down".to_owned()));
+    /// ```
     pub fn shutdown(&self) -> usize {
         self.inner.shutdown()
-    }
-
-    /// How many operations wait. Sums over the shards: exact unless others come or go meanwhile.
-    pub fn pending(&self) -> usize {
-        self.inner.pending()
-    }
-
-    /// How many operations watch `key`, or wait for it to reach a value.
-    pub fn watched_by<Q: Hash + Equivalent<K> + ?Sized>(&self, key: &Q) -> usize {
-        let (hash, shard) = self.inner.locate(key);
-        let state = self.inner.shard(shard).lock();
-        state.watches.count(hash, key) + state.marks.count(hash, key)
-    }
-
-    /// How many pairs of an operation and a key that can trigger it there are. Sums over the shards.
-    pub fn watched(&self) -> usize {
-        let watched = |shard: &Shard<O, K>| {
-            let state = shard.lock();
-            state.watches.watches() + state.marks.marks()
-        };
-        self.inner.shards.iter().map(watched).sum()
-    }
-
-    /// A lower bound of the next deadline, read without a lock. `None` if nothing will ever expire. It may be the deadline
-    /// of an operation that has left since, until the driver has looked.
-    pub fn next_deadline(&self) -> Option<Timestamp> {
-        let armed = self.inner.shards.iter().map(Shard::armed).min();
-        armed.filter(|&next| next < Timestamp::MAX)
-    }
-
-    /// What happened so far.
-    pub fn stats(&self) -> SharedStats {
-        self.inner.counts.snapshot(&self.inner.shards.iter().map(|shard| &shard.counts))
     }
 }
 
 impl<K, O, S> Clone for SharedPurgatory<K, O, S> {
     fn clone(&self) -> Self {
         Self { inner: Arc::clone(&self.inner) }
-    }
-}
-
-impl<K, O, S> fmt::Debug for SharedPurgatory<K, O, S> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let pending = self.inner.pending();
-        f.debug_struct("SharedPurgatory").field("pending", &pending).finish_non_exhaustive()
     }
 }

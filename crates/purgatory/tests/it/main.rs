@@ -10,6 +10,8 @@ mod shared;
 #[cfg(feature = "shared")]
 mod shared_batches;
 #[cfg(feature = "shared")]
+mod shared_drops;
+#[cfg(feature = "shared")]
 mod shared_model;
 #[cfg(feature = "shared")]
 mod shared_promises;

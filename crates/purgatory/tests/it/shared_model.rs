@@ -32,6 +32,8 @@ struct Waiting {
     mood: SharedMood,
     /// None of a future.
     id: Option<SharedId>,
+    /// It was cancelled while it was in hand.
+    noted: bool,
 }
 
 /// What a step may do to operations that are not found ready.
@@ -72,7 +74,7 @@ impl Check {
         let clock = SimulatedClock::new(t(start));
         let driver = Driver::manual(clock.clone());
         let world = Arc::new(World::new(seed));
-        let (purgatory, exits) = if seed % 2 == 0 {
+        let (purgatory, exits) = if seed.is_multiple_of(2) {
             let (purgatory, exits) = SharedPurgatory::with_channel(&driver, &options);
             (purgatory, Some(exits))
         } else {
@@ -181,14 +183,22 @@ impl Check {
             Ok(Submission::Watched(parked)) => {
                 assert!(first == Mood::Waits && self.model.len() < self.bound);
                 id.set(parked).expect("set once");
-                self.world.ids.lock().unwrap().push((name, parked));
+                self.world.ids.lock().expect("nobody panics with it").push((name, parked));
                 self.stats.submitted += 1;
                 let (keys, thresholds) = if with_thresholds {
                     (BTreeSet::new(), thresholds)
                 } else {
                     (keys.into_iter().collect(), Vec::new())
                 };
-                self.model.push(Waiting { name, keys, thresholds, deadline, mood, id: Some(parked) });
+                self.model.push(Waiting {
+                    name,
+                    keys,
+                    thresholds,
+                    deadline,
+                    mood,
+                    id: Some(parked),
+                    noted: false,
+                });
             }
             Err(Refused::Full(operation)) => {
                 assert_eq!((operation.name, first, self.model.len()), (name, Mood::Waits, self.bound));
@@ -225,7 +235,15 @@ impl Check {
                 self.stats.submitted += 1;
                 self.waits.push((name, Box::pin(wait)));
                 let keys = keys.into_iter().collect();
-                self.model.push(Waiting { name, keys, thresholds: Vec::new(), deadline, mood, id: None });
+                self.model.push(Waiting {
+                    name,
+                    keys,
+                    thresholds: Vec::new(),
+                    deadline,
+                    mood,
+                    id: None,
+                    noted: false,
+                });
             }
             Err(refused) => assert_eq!((refused, self.model.len()), (Refused::Full(()), self.bound)),
         }

@@ -18,7 +18,7 @@ impl Check {
         while let Some(exit) = self.exits.as_mut().and_then(Exits::try_next) {
             self.world.left(&exit);
         }
-        let events = std::mem::take(&mut *self.world.log.lock().unwrap());
+        let events = std::mem::take(&mut *self.world.log.lock().expect("nobody panics with it"));
         for event in events {
             self.apply(event, allowed);
         }
@@ -40,9 +40,22 @@ impl Check {
         let (name, cause, expired_at) = match event {
             Event::Added(Added { name, keys, deadline, mood, id }) => {
                 let keys = keys.into_iter().collect();
-                let waiting = Waiting { name, keys, thresholds: Vec::new(), deadline, mood, id: Some(id) };
+                let waiting = Waiting {
+                    name,
+                    keys,
+                    thresholds: Vec::new(),
+                    deadline,
+                    mood,
+                    id: Some(id),
+                    noted: false,
+                };
                 self.model.push(waiting);
                 self.stats.submitted += 1;
+                return;
+            }
+            Event::Noted(name) => {
+                let noted = self.model.iter_mut().find(|waiting| waiting.name == name);
+                noted.unwrap_or_else(|| panic!("{name} was not in hand")).noted = true;
                 return;
             }
             Event::Taken(name) => (name, None, None),
@@ -58,7 +71,7 @@ impl Check {
             cause if cause == allowed.cause => true,
             Some(Cause::Satisfied) => mood == Mood::Ready || allowed.forced,
             Some(Cause::Panicked) => mood == Mood::Panics,
-            Some(Cause::Cancelled) => mood == Mood::CancelsItself,
+            Some(Cause::Cancelled) => mood == Mood::CancelsItself || gone.noted,
             Some(Cause::Shutdown) => false,
             Some(Cause::Expired) => {
                 gone.deadline <= self.latest && expired_at.is_none_or(|expired| expired == t(gone.deadline))
@@ -99,7 +112,7 @@ impl Check {
             assert_eq!(purgatory.cancel(id).map_name(), Err(false));
         }
         // Some of those are gone.
-        let mut ids = self.world.ids.lock().unwrap();
+        let mut ids = self.world.ids.lock().expect("nobody panics with it");
         if ids.len() > 2 * self.model.len() + 10 {
             let half = ids.len() / 2;
             ids.drain(..half);
