@@ -38,9 +38,10 @@ impl Histogram {
 
     /// How many came no later than 1 ms, 2 ms, 4 ms and so on up to all, a line.
     pub(crate) fn shape(&self) -> String {
-        let within = |limit: usize| self.counts.iter().take(limit + 1).map(|&count| u64::from(count)).sum();
+        let within =
+            |limit: usize| -> u64 { self.counts.iter().take(limit + 1).map(|&count| u64::from(count)).sum() };
         let limits = (0..8).map(|power| 1_000 << power);
-        let shares = limits.map(|limit| (limit, within(limit), self.count()));
+        let shares = limits.map(|limit| (limit, within(limit), self.count().max(1)));
         let parts =
             shares.map(|(limit, part, all)| format!("{} ms {:.2} %", limit / 1_000, each(part * 100, all)));
         parts.collect::<Vec<_>>().join(", ")
