@@ -36,6 +36,15 @@ use crate::{DefaultHashBuilder, TimerId, Timestamp, TimingWheel};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct OperationId(TimerId);
 
+impl OperationId {
+    /// Where the operation waits: a small number that no other operation of the purgatory has meanwhile, and others have
+    /// later. For tables beside a purgatory.
+    #[inline]
+    pub fn index(self) -> u32 {
+        self.0.index()
+    }
+}
+
 /// Operations `O` that wait under any number of keys `K` and one deadline each.
 ///
 /// Operations come in by [`watch`](Self::watch) and leave, by move, through [`complete_next`](Self::complete_next),

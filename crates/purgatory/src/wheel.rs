@@ -340,6 +340,12 @@ impl<T> TimingWheel<T> {
         self.schedule.nodes().ids()
     }
 
+    /// The id with this index, if one is live.
+    #[inline]
+    pub(crate) fn id_at(&self, index: u32) -> Option<TimerId> {
+        self.schedule.nodes().id_at(index)
+    }
+
     /// The timer whose id has this index, which is live.
     pub(crate) fn by_index(&self, index: u32) -> Option<(TimerId, &T)> {
         self.schedule.nodes().value_at(index)
@@ -354,6 +360,7 @@ impl TimerId {
         Self { index, generation: NonZeroU32::MIN | generation }
     }
 
+    #[inline]
     pub(crate) fn index(self) -> u32 {
         self.index
     }

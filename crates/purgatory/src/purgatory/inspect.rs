@@ -9,6 +9,22 @@ use super::{OperationId, Purgatory, Stats};
 use crate::Timestamp;
 
 impl<K: Hash + Eq, O, S: BuildHasher> Purgatory<K, O, S> {
+    /// Who waits at this [`OperationId::index`]; `None` if nobody does.
+    ///
+    /// ```
+    /// # use purgatory::{Purgatory, Timestamp};
+    /// # let t = Timestamp::from_ticks;
+    /// let mut purgatory: Purgatory<&str, &str> = Purgatory::new(t(0));
+    /// let session = purgatory.watch("session", [], t(30));
+    /// assert_eq!(purgatory.id_at(session.index()), Some(session));
+    /// purgatory.cancel(session);
+    /// assert_eq!(purgatory.id_at(session.index()), None);
+    /// ```
+    #[inline]
+    pub fn id_at(&self, index: u32) -> Option<OperationId> {
+        self.wheel.id_at(index).map(OperationId)
+    }
+
     /// The operation, if it still waits.
     ///
     /// ```

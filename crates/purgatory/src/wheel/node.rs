@@ -142,6 +142,11 @@ impl<T> Nodes<T> {
     }
 
     #[inline]
+    pub(super) fn id_at(&self, index: u32) -> Option<TimerId> {
+        self.arena.get(index as usize).filter(|node| node.is_live()).map(|node| node.id(index))
+    }
+
+    #[inline]
     pub(super) fn value(&self, id: TimerId) -> Option<&T> {
         self.get(id)?;
         self.values.get(id.index as usize)?.as_ref()
