@@ -17,6 +17,7 @@ use crate::offsets::retention::Pass;
 use crate::offsets::transactions::{self, OpenTransactions};
 use crate::partitions::Partitions;
 use crate::requests;
+use crate::secret::Secret;
 use crate::stats::Stats;
 use crate::turn::Turn;
 
@@ -81,8 +82,9 @@ pub struct Coordinator {
 impl Coordinator {
     /// A coordinator that owns no partition yet. The same `config`, `seed` and inputs give the same outputs.
     pub fn new(config: Config, seed: u64, start: Timestamp) -> Self {
-        let hasher = Hasher::new(seed);
-        let mut turn = Turn::new(config, seed, start, hasher);
+        let secret = Secret::new(seed);
+        let hasher = Hasher::new(secret);
+        let mut turn = Turn::new(config, secret, start, hasher);
         if let Some(interval) = turn.config.offsets_retention_check_interval_ms {
             let deadline = turn.after_ms(interval);
             turn.purgatory.watch(Delayed::CleanUp, [], deadline);
@@ -196,7 +198,7 @@ impl Coordinator {
                 }
             }
             Delayed::Heartbeat(group, member) => {
-                if let Some((turn, group)) = self.living(group) {
+                if let Some((turn, group)) = self.turn_and_group(group) {
                     delayed::heartbeat::on_expired(turn, group, member);
                 }
             }
@@ -250,7 +252,8 @@ impl Coordinator {
         let partition = self.turn.config.partitioner.partition(&name);
         let epoch = self.partitions.serving(partition).unwrap_or_default();
         let (hasher, unix_ms) = (self.hasher, self.turn.unix_ms());
-        self.groups.insert(|index| Group::new(name, index, (partition, epoch), hasher, unix_ms))
+        let name_sum = self.turn.sessions.name_sum(&name);
+        self.groups.insert(|index| Group::new(name, name_sum, index, (partition, epoch), hasher, unix_ms))
     }
 
     /// Deletes a group without members for good: tombstones for its offsets and itself are written.

@@ -24,12 +24,12 @@ use crate::hasher::Hasher;
 use crate::ids::{Blob, Generation, GroupId, InstanceId, MemberId, OffsetsPartition, OwnerEpoch};
 use crate::messages::{GroupRecord, MemberRecord, Record, Token};
 use crate::offsets::{GroupOffsets, Subscription};
-use crate::sessions::SessionHash;
+use crate::sessions::NameSum;
 
 /// `consumer`: the protocol type whose metadata says which topics a member reads.
 const CONSUMER_PROTOCOL_TYPE: &str = "consumer";
 
-/// A group. What a heartbeat looks at comes first: a group that is not in the caches costs two lines.
+/// A group. What is looked at most comes first.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Group {
@@ -40,6 +40,8 @@ pub(crate) struct Group {
     pub(crate) index: GroupIndex,
     /// Of its name.
     pub(crate) name_hash: u64,
+    /// What its name adds to the fingerprints of its members.
+    pub(crate) name_sum: NameSum,
     pub(crate) partition: OffsetsPartition,
     /// Under which ownership of the partition the group is kept here: fences its writes.
     pub(crate) epoch: OwnerEpoch,
@@ -72,6 +74,7 @@ impl Group {
     /// A group nobody has joined yet.
     pub(crate) fn new(
         name: GroupId,
+        name_sum: NameSum,
         index: GroupIndex,
         (partition, epoch): (OffsetsPartition, OwnerEpoch),
         hasher: Hasher,
@@ -80,6 +83,7 @@ impl Group {
         Self {
             name_hash: hasher.hash_text(name.as_str()),
             name,
+            name_sum,
             index,
             partition,
             epoch,
@@ -152,7 +156,7 @@ impl Group {
             session_timeout_ms: joining.session_timeout_ms,
             rebalance_timeout_ms: joining.rebalance_timeout_ms,
             parked: Parked::Nothing,
-            hash: SessionHash::default(),
+            hash: 0,
             standing: joining.standing,
             sync_due: false,
         });

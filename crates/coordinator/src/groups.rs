@@ -1,14 +1,13 @@
-//! All groups of a coordinator, found by name in O(1), and listed in order of name a page at a time. Never knows
-//! what a group is.
+//! All groups of a coordinator, found by name in O(1), and gone through a page at a time. Never knows what a group is.
 
-use std::collections::BTreeMap;
-use std::ops::Bound;
+mod place;
 
 use hashbrown::HashTable;
 
+use self::place::Place;
 use crate::group::Group;
 use crate::hasher::Hasher;
-use crate::ids::GroupId;
+use crate::ids::{Generation, GroupId};
 
 /// Names one group of one coordinator. Once the group is gone the index is stale for good.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -37,26 +36,12 @@ pub(crate) struct Groups {
     places: Vec<Place>,
     free: Vec<u32>,
     by_name: HashTable<u32>,
-    /// For listing.
-    in_order: BTreeMap<GroupId, u32>,
     hasher: Hasher,
-}
-
-#[derive(Debug)]
-struct Place {
-    version: u32,
-    group: Option<Box<Group>>,
 }
 
 impl Groups {
     pub(crate) fn new(hasher: Hasher) -> Self {
-        Self {
-            places: Vec::new(),
-            free: Vec::new(),
-            by_name: HashTable::new(),
-            in_order: BTreeMap::new(),
-            hasher,
-        }
+        Self { places: Vec::new(), free: Vec::new(), by_name: HashTable::new(), hasher }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -66,20 +51,19 @@ impl Groups {
     pub(crate) fn find(&self, name: &GroupId) -> Option<GroupIndex> {
         let hash = self.hasher.hash_text(name.as_str());
         let place = *self.by_name.find(hash, |&place| named(&self.places, place).name == *name)?;
-        Some(GroupIndex { place, version: self.places[place as usize].version })
+        Some(GroupIndex { place, version: self.places[place as usize].version() })
     }
 
     /// Adds the group that `make` makes; its name is not there yet.
     pub(crate) fn insert(&mut self, make: impl FnOnce(GroupIndex) -> Group) -> GroupIndex {
         let place = self.free.pop().unwrap_or_else(|| {
-            self.places.push(Place { version: 0, group: None });
+            self.places.push(Place::free());
             u32::try_from(self.places.len() - 1).expect("invariant: fewer groups than memory for them")
         });
-        let index = GroupIndex { place, version: self.places[place as usize].version };
+        let index = GroupIndex { place, version: self.places[place as usize].version() };
         let group = make(index);
         let hash = group.name_hash;
-        self.in_order.insert(group.name.clone(), place);
-        self.places[place as usize].group = Some(Box::new(group));
+        self.places[place as usize].settle(group);
         let places = &self.places;
         self.by_name.insert_unique(hash, place, |&place| named(places, place).name_hash);
         index
@@ -87,25 +71,22 @@ impl Groups {
 
     pub(crate) fn get(&self, index: GroupIndex) -> Option<&Group> {
         let place = self.places.get(index.place as usize)?;
-        place.group.as_deref().filter(|_| place.version == index.version)
+        place.group().filter(|_| place.version() == index.version)
     }
 
     pub(crate) fn get_mut(&mut self, index: GroupIndex) -> Option<&mut Group> {
         let place = self.places.get_mut(index.place as usize)?;
-        let version = place.version;
-        place.group.as_deref_mut().filter(|_| version == index.version)
+        let version = place.version();
+        place.group_mut().filter(|_| version == index.version)
     }
 
     pub(crate) fn remove(&mut self, index: GroupIndex) -> Option<Box<Group>> {
         let group = self.get(index)?;
-        let (name, hash) = (group.name.clone(), group.name_hash);
+        let hash = group.name_hash;
         let entry = self.by_name.find_entry(hash, |&place| place == index.place);
         entry.expect("invariant: every group is named").remove();
-        self.in_order.remove(&name);
-        let place = &mut self.places[index.place as usize];
-        place.version = place.version.wrapping_add(1);
         self.free.push(index.place);
-        let group = place.group.take();
+        let group = self.places[index.place as usize].vacate();
         if self.by_name.capacity() > 64 && self.by_name.len() < self.by_name.capacity() / 4 {
             let places = &self.places;
             self.by_name.shrink_to_fit(|&place| named(places, place).name_hash);
@@ -113,32 +94,47 @@ impl Groups {
         group
     }
 
-    /// The groups in up to `count` places from `place` on, and where to go on if there are more places.
-    pub(crate) fn slice(&self, place: u32, count: usize) -> (Vec<GroupIndex>, Option<u32>) {
+    /// The groups in up to `count` places from `place` on, and where to go on if there are more places. A group that stays
+    /// is met once by whoever goes on to the end, whatever comes and goes meanwhile.
+    pub(crate) fn page(&self, place: u32, count: usize) -> (impl Iterator<Item = &Group>, Option<u32>) {
         let rest = self.places.get(place as usize..).unwrap_or_default();
-        let slice = &rest[..rest.len().min(count)];
-        let groups = slice.iter().filter_map(|place| place.group.as_deref()).map(|group| group.index);
-        let next = (rest.len() > slice.len())
-            .then(|| place.saturating_add(u32::try_from(slice.len()).unwrap_or(u32::MAX)));
-        (groups.collect(), next)
+        let page = &rest[..rest.len().min(count)];
+        let next = (rest.len() > page.len())
+            .then(|| place.saturating_add(u32::try_from(page.len()).unwrap_or(u32::MAX)));
+        (page.iter().filter_map(Place::group), next)
     }
 
-    /// Groups in order of name, those up to `after` left out.
-    pub(crate) fn page(&self, after: Option<&GroupId>) -> impl Iterator<Item = &Group> {
-        let start = after.map_or(Bound::Unbounded, Bound::Excluded);
-        let places = self.in_order.range::<GroupId, _>((start, Bound::Unbounded)).map(|(_, &place)| place);
-        places.filter_map(|place| self.places[place as usize].group.as_deref())
+    /// As [`Groups::page`], of their indices.
+    pub(crate) fn slice(&self, place: u32, count: usize) -> (Vec<GroupIndex>, Option<u32>) {
+        let (groups, next) = self.page(place, count);
+        (groups.map(|group| group.index).collect(), next)
+    }
+
+    /// All groups, in an order that depends on nothing but what came and went.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Group> {
+        self.places.iter().filter_map(Place::group)
     }
 
     /// The group at a place that was kept while it is there.
     pub(crate) fn at(&self, place: GroupPlace) -> &Group {
         named(&self.places, place.0)
     }
+
+    /// The generation of which a heartbeat needs nothing of the group at `place` but a longer session, if that is known
+    /// without a look at the group.
+    pub(crate) fn calm_generation(&self, place: GroupPlace) -> Option<Generation> {
+        self.places[place.0 as usize].calm_generation()
+    }
+
+    /// Remembers [`Groups::calm_generation`], until somebody may change the group.
+    pub(crate) fn set_calm(&mut self, place: GroupPlace, generation: Generation) {
+        self.places[place.0 as usize].set_calm(generation);
+    }
 }
 
 /// The group of that name's place.
 fn named(places: &[Place], place: u32) -> &Group {
-    places[place as usize].group.as_ref().expect("invariant: only groups are named")
+    places[place as usize].group().expect("invariant: only groups are named")
 }
 
 impl std::ops::Index<GroupIndex> for Groups {

@@ -5,15 +5,17 @@ use std::hash::{BuildHasher, Hash};
 
 use foldhash::fast::FixedState;
 
-/// Hashes with the coordinator's seed. Two words, copied to whoever looks things up.
+use crate::secret::{Purpose, Secret};
+
+/// Hashes with the coordinator's seed. One word, copied to whoever looks things up.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Hasher {
     seed: u64,
 }
 
 impl Hasher {
-    pub(crate) fn new(seed: u64) -> Self {
-        Self { seed }
+    pub(crate) fn new(secret: Secret) -> Self {
+        Self { seed: secret.word(Purpose::Hashes, 0) }
     }
 
     /// The hash of a name or an id.

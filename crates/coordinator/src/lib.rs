@@ -35,7 +35,7 @@
 //! goes backwards is ignored by what waits. A tick of [`Timestamp`] is a millisecond.
 //!
 //! **Determinism.** The same settings, seed, times and inputs give the same outputs in the same order. Member ids come
-//! from the seed; whatever a client can see in an order is in one (members as they joined, lists by name).
+//! from the seed; whatever a client can see in an order is in one (members as they joined; a list of groups by where they are kept).
 //!
 //! **Answers.** Each [`Token`](messages::Token) comes back exactly once, by move: with its answer
 //! ([`Output::Respond`](messages::Output::Respond)) or, if the same member sent another request that waits in its
@@ -72,6 +72,7 @@ pub mod messages;
 mod offsets;
 mod partitions;
 mod requests;
+mod secret;
 mod sessions;
 mod stats;
 pub mod transactions;

@@ -1,39 +1,39 @@
 //! The source of member ids: seeded, so that a run can be repeated. Never asks the operating system.
 
 use crate::ids::{InstanceId, MemberId};
+use crate::secret::{Purpose, Secret};
 
 /// Hands out ids of the form `<client id or instance id>-<UUID>`, as Kafka does. The same seed gives the same ids.
 #[derive(Debug)]
 pub(crate) struct MemberIds {
-    state: u64,
+    secret: Secret,
+    drawn: u64,
+    /// The latest id: its room is used again.
+    text: String,
 }
 
 impl MemberIds {
-    pub(crate) fn new(seed: u64) -> Self {
-        Self { state: seed }
+    pub(crate) fn new(secret: Secret) -> Self {
+        Self { secret, drawn: 0, text: String::new() }
     }
 
     pub(crate) fn next(&mut self, client_id: &str, instance: Option<&InstanceId>) -> MemberId {
-        let start = instance.map_or(client_id, InstanceId::as_str);
-        let mut text = String::with_capacity(start.len() + 37);
-        text.push_str(start);
         // A version 4 UUID of variant 1, by RFC 9562.
         let high = self.next_u64() & !0xF000 | 0x4000;
         let low = self.next_u64() >> 2 | 1 << 63;
+        let text = &mut self.text;
+        text.clear();
+        text.push_str(instance.map_or(client_id, InstanceId::as_str));
         for (value, digits) in [(high >> 32, 8), (high >> 16, 4), (high, 4), (low >> 48, 4), (low, 12)] {
             text.push('-');
-            push_hex(&mut text, value, digits);
+            push_hex(text, value, digits);
         }
-        MemberId::new(text)
+        MemberId::new(text.as_str())
     }
 
-    /// SplitMix64: every state is visited once, so two ids of one source never meet.
     fn next_u64(&mut self) -> u64 {
-        self.state = self.state.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut mixed = self.state;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        mixed ^ (mixed >> 31)
+        self.drawn += 1;
+        self.secret.word(Purpose::MemberIds, self.drawn)
     }
 }
 
@@ -41,7 +41,7 @@ impl MemberIds {
 fn push_hex(text: &mut String, value: u64, digits: u32) {
     for place in (0..digits).rev() {
         let digit = (value >> (place * 4)) & 0xF;
-        text.push(char::from_digit(digit as u32, 16).expect("invariant: below 16"));
+        text.push(char::from(b"0123456789abcdef"[digit as usize]));
     }
 }
 
@@ -51,7 +51,7 @@ mod tests {
 
     #[test]
     fn ids_look_like_kafkas_and_repeat_with_the_seed() {
-        let (mut one, mut two) = (MemberIds::new(7), MemberIds::new(7));
+        let (mut one, mut two) = (MemberIds::new(Secret::new(7)), MemberIds::new(Secret::new(7)));
         let id = one.next("client", None);
         assert_eq!(id, two.next("client", None));
         assert_ne!(id, one.next("client", None));

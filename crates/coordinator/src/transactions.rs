@@ -52,6 +52,7 @@ pub use messages::{
 use crate::hasher::Hasher;
 use crate::ids::{OffsetsPartition, ProducerId};
 use crate::messages::{StoreId, Token};
+use crate::secret::Secret;
 
 /// A transaction coordinator. See the [module](self).
 #[derive(Debug)]
@@ -138,7 +139,7 @@ enum Waiting {
 impl TransactionCoordinator {
     /// A coordinator that has not been loaded yet. The same `config`, `seed` and inputs give the same outputs.
     pub fn new(config: TransactionConfig, seed: u64, start: Timestamp) -> Self {
-        let hasher = Hasher::new(seed);
+        let hasher = Hasher::new(Secret::new(seed));
         Self {
             config,
             serving: Serving::Loading,

@@ -3,25 +3,29 @@
 //! Steps of a turn are functions of `(&mut Turn, &mut Group, ...)`. They create operations, complete operations
 //! and speak; they never call back.
 
-use std::collections::VecDeque;
+mod outputs;
+mod token_hash;
 
 use hashbrown::HashMap;
 use purgatory::{Purgatory, Timestamp};
 
+use self::outputs::Outputs;
+use self::token_hash::TokenHash;
 use crate::Config;
 use crate::delayed::{Delayed, DelayedStore, WatchKey};
 use crate::events::{Event, EventKind};
 use crate::group::{Group, MemberIndex, Parked, PhaseEvent};
-use crate::groups::GroupIndex;
+use crate::groups::GroupPlace;
 use crate::hasher::Hasher;
 use crate::member_ids::MemberIds;
 use crate::messages::{Output, Record, Response, Store, StoreId, Token};
 use crate::offsets::TopicNames;
+use crate::secret::Secret;
 use crate::sessions::Sessions;
 use crate::stats::Counters;
 
-/// Room for so many outputs, or parked requests, is kept when they are gone; more is given back.
-const KEPT_OUTPUTS: usize = 256;
+/// Room for so many parked requests is kept when they are gone; more is given back.
+const KEPT_PARKED: usize = 256;
 
 #[derive(Debug)]
 pub(crate) struct Turn {
@@ -33,24 +37,24 @@ pub(crate) struct Turn {
     pub(crate) counters: Counters,
     pub(crate) topic_names: TopicNames,
     pub(crate) sessions: Sessions,
-    outputs: VecDeque<Output>,
+    outputs: Outputs,
     /// Whose request is parked under which token number, for clients that go away.
-    parked: HashMap<u64, (GroupIndex, MemberIndex), Hasher>,
+    parked: HashMap<u64, (GroupPlace, MemberIndex), TokenHash>,
     next_store: u64,
 }
 
 impl Turn {
-    pub(crate) fn new(config: Config, seed: u64, start: Timestamp, hasher: Hasher) -> Self {
+    pub(crate) fn new(config: Config, secret: Secret, start: Timestamp, hasher: Hasher) -> Self {
         Self {
             now: start,
             config,
             purgatory: Purgatory::with_hasher(start, hasher),
-            member_ids: MemberIds::new(seed),
+            member_ids: MemberIds::new(secret),
             counters: Counters::default(),
             topic_names: TopicNames::new(hasher),
-            sessions: Sessions::new(hasher),
-            outputs: VecDeque::new(),
-            parked: HashMap::with_hasher(hasher),
+            sessions: Sessions::new(secret),
+            outputs: Outputs::default(),
+            parked: HashMap::default(),
             next_store: 0,
         }
     }
@@ -68,13 +72,13 @@ impl Turn {
 
     /// Answers a request.
     pub(crate) fn respond(&mut self, token: Token, response: Response) {
-        self.outputs.push_back(Output::Respond(token, response));
+        self.outputs.push(Output::Respond(token, response));
     }
 
     /// Tells the host of something a person may want to know.
     pub(crate) fn event(&mut self, group: &Group, kind: EventKind) {
         let event = Event { at: self.now, group: group.name.clone(), generation: group.generation, kind };
-        self.outputs.push_back(Output::Event(event));
+        self.outputs.push(Output::Event(event));
     }
 
     /// Asks for a write nobody waits for.
@@ -83,7 +87,7 @@ impl Turn {
         self.next_store += 1;
         self.counters.stores += 1;
         let (partition, epoch) = (group.partition, group.epoch);
-        self.outputs.push_back(Output::Store(Store { id, partition, epoch, records }));
+        self.outputs.push(Output::Store(Store { id, partition, epoch, records }));
         id
     }
 
@@ -113,7 +117,7 @@ impl Turn {
     /// the host is told.
     pub(crate) fn park(&mut self, group: &mut Group, member: MemberIndex, request: Parked) {
         if let Parked::Join(token) | Parked::Sync(token) = &request {
-            self.parked.insert(token.number(), (group.index, member));
+            self.parked.insert(token.number(), (group.index.place(), member));
         }
         if matches!(request, Parked::Join(_)) {
             group.latest_news_of = group.members[member].id.clone();
@@ -122,7 +126,7 @@ impl Turn {
             Parked::Nothing => {}
             Parked::Join(token) | Parked::Sync(token) => {
                 self.forget_parked(&token);
-                self.outputs.push_back(Output::Superseded(token));
+                self.outputs.push(Output::Superseded(token));
             }
         }
     }
@@ -143,23 +147,19 @@ impl Turn {
 
     fn forget_parked(&mut self, token: &Token) {
         self.parked.remove(&token.number());
-        if self.parked.is_empty() && self.parked.capacity() > KEPT_OUTPUTS {
-            self.parked.shrink_to(KEPT_OUTPUTS);
+        if self.parked.is_empty() && self.parked.capacity() > KEPT_PARKED {
+            self.parked.shrink_to(KEPT_PARKED);
         }
     }
 
     /// Whose request is parked under this token number.
-    pub(crate) fn parked_under(&self, token: u64) -> Option<(GroupIndex, MemberIndex)> {
+    pub(crate) fn parked_under(&self, token: u64) -> Option<(GroupPlace, MemberIndex)> {
         self.parked.get(&token).copied()
     }
 
     /// The next thing to say.
     pub(crate) fn poll_output(&mut self) -> Option<Output> {
-        let output = self.outputs.pop_front();
-        if output.is_none() && self.outputs.capacity() > KEPT_OUTPUTS {
-            self.outputs.shrink_to(KEPT_OUTPUTS);
-        }
-        output
+        self.outputs.pop()
     }
 
     /// How many requests are parked.

@@ -5,10 +5,12 @@
 
 use std::hint::black_box;
 
+use purgatory::OperationId;
+
 use super::Coordinator;
-use crate::group::Group;
 use crate::ids::{GroupId, MemberId};
 use crate::messages::Request;
+use crate::turn::Turn;
 
 /// So many at a time: more than a core has misses under way.
 const SIDE_BY_SIDE: usize = 16;
@@ -29,25 +31,22 @@ impl Coordinator {
             return;
         }
         // Step by step for all, since what is read in one step tells where to read in the next.
-        let sessions = names.map(|name| name.map(|(group, member)| self.turn.sessions.hash(group, member)));
-        let sessions = sessions.map(|hash| hash.and_then(|hash| self.turn.sessions.guess(hash)));
+        let Turn { sessions, purgatory, .. } = &self.turn;
+        let of = names.map(|name| name.map(|(group, member)| sessions.fingerprint(group, member)));
+        let timers = of.map(|of| of.and_then(|of| sessions.guess(of)));
         let mut read = 0;
-        for session in sessions.iter().flatten() {
-            read ^= self.turn.purgatory.deadline(session.timer).map_or(0, purgatory::Timestamp::ticks);
-            read ^= u64::from(session.text_end());
+        let mut groups = [None; SIDE_BY_SIDE];
+        for (group, &timer) in groups.iter_mut().zip(timers.iter().flatten()) {
+            read ^= purgatory.id_at(timer).map_or(0, OperationId::index);
+            *group = sessions.at(timer).map(|session| session.group);
         }
-        for session in sessions.iter().flatten() {
-            read ^= self.groups.at(session.group).name_hash;
-        }
-        for session in sessions.iter().flatten() {
-            read ^= u64::from(name_end(self.groups.at(session.group)));
+        for &group in groups.iter().flatten() {
+            if self.groups.calm_generation(group).is_none() {
+                read ^= self.groups.at(group).generation.0.unsigned_abs();
+            }
         }
         black_box(read);
     }
-}
-
-fn name_end(group: &Group) -> u8 {
-    group.name.as_str().bytes().next_back().unwrap_or_default()
 }
 
 /// Whom a request names, if it is of a kind that comes often.

@@ -44,7 +44,7 @@ impl Coordinator {
 
     /// Forgets the groups of a partition that was lost. What waits in them is told to look elsewhere.
     fn drop_groups_of(&mut self, partition: OffsetsPartition) {
-        let lost = self.groups.page(None).filter(|group| group.partition == partition);
+        let lost = self.groups.iter().filter(|group| group.partition == partition);
         let lost: Vec<GroupIndex> = lost.map(|group| group.index).collect();
         for index in lost {
             self.drop_group(index);

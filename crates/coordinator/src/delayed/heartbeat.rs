@@ -8,7 +8,7 @@ use purgatory::OperationId;
 use super::join::Cause;
 use super::{Delayed, join};
 use crate::events::EventKind;
-use crate::group::{Group, MemberIndex};
+use crate::group::{Group, MemberIndex, Phase};
 use crate::groups::GroupIndex;
 use crate::ids::MemberId;
 use crate::messages::{GroupError, Response, SyncGroupResponse};
@@ -43,9 +43,9 @@ pub(crate) fn renew_first_wait(turn: &mut Turn, group: &Group, member: MemberInd
 /// A member was silent for too long.
 pub(crate) fn on_expired(turn: &mut Turn, group: &mut Group, index: MemberIndex) {
     let member = &group.members[index];
-    if member.waits() && !member.is_new() {
+    if member.waits() && !member.is_new() || group.phase() == Phase::Dead {
         // It cannot heartbeat while it waits for us. Its session starts when it is answered; until then this
-        // only keeps the one operation alive.
+        // only keeps the one operation alive, and so in a dead group: its members go with it.
         let heartbeat = watch(turn, group.index, index, session_ms(member.session_timeout_ms));
         turn.sessions.set_timer(group, index, heartbeat);
         return;

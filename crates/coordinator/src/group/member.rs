@@ -7,7 +7,6 @@ use purgatory::OperationId;
 use super::protocols::MemberProtocols;
 use crate::ids::{Blob, InstanceId, MemberId};
 use crate::messages::Token;
-use crate::sessions::SessionHash;
 
 /// A member. Kept small: there are many. What a heartbeat looks at comes first, together.
 #[derive(Debug)]
@@ -23,8 +22,8 @@ pub(crate) struct Member {
     /// What the leader gave it; empty until stored.
     pub(crate) assignment: Blob,
     pub(super) parked: Parked,
-    /// Of the group's name and its id: set by [`Sessions`](crate::sessions::Sessions).
-    pub(crate) hash: SessionHash,
+    /// The start of its fingerprint: set by [`Sessions`](crate::sessions::Sessions).
+    pub(crate) hash: u32,
     pub(crate) standing: Standing,
     /// It owes a SyncGroup. Void while the group counts none (`Group::syncs_due`).
     pub(super) sync_due: bool,

@@ -174,7 +174,7 @@ pub struct DescribedMember {
 pub struct ListGroupsResponse {
     /// COORDINATOR_LOAD_IN_PROGRESS: the list is not whole yet.
     pub error: Option<GroupError>,
-    /// Sorted by name.
+    /// In no order that means anything; the same inputs give the same one.
     pub groups: Vec<ListedGroup>,
 }
 

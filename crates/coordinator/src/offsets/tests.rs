@@ -10,6 +10,7 @@ use super::slot::Slot;
 use super::*;
 use crate::hasher::Hasher;
 use crate::messages::{StoreId, TransactionOutcome};
+use crate::secret::Secret;
 
 /// A [`Value`] that lies in the model.
 #[derive(Debug, PartialEq)]
@@ -133,7 +134,7 @@ impl Model {
     /// A table built from what is stored.
     fn reloaded(&self) -> GroupOffsets {
         let mut table = GroupOffsets::default();
-        let names = &mut TopicNames::new(Hasher::new(1));
+        let names = &mut TopicNames::new(Hasher::new(Secret::new(1)));
         for (at, entry) in self.log.iter().enumerate().filter(|(_, entry)| entry.state == State::Stored) {
             let position = place(at);
             match &entry.kind {
@@ -350,7 +351,7 @@ fn the_table_is_what_a_replay_of_its_log_builds() {
             random: ChaCha8Rng::seed_from_u64(seed),
             model: Model::default(),
             table: GroupOffsets::default(),
-            names: TopicNames::new(Hasher::new(seed)),
+            names: TopicNames::new(Hasher::new(Secret::new(seed))),
             in_flight: Vec::new(),
         };
         for _ in 0..150 {

@@ -42,10 +42,11 @@ impl TopicNames {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::secret::Secret;
 
     #[test]
     fn names_are_shared_and_unused_ones_do_not_pile_up() {
-        let mut names = TopicNames::new(Hasher::new(1));
+        let mut names = TopicNames::new(Hasher::new(Secret::new(1)));
         let kept: Vec<TopicName> =
             (0..100).map(|n| names.shared(&TopicName::new(format!("kept-{n}")))).collect();
         for n in 0..10_000 {

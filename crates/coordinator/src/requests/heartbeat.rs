@@ -21,9 +21,20 @@ fn at_once(coordinator: &mut Coordinator, request: &Heartbeat) -> Option<Result<
         return None;
     }
     let Coordinator { groups, turn, .. } = coordinator;
-    let session = turn.sessions.find(&request.group, &request.member, |group| &groups.at(group).name)?;
-    let (timer, timeout_ms) = (session.timer, session.timeout_ms);
-    Some(beat(turn, groups.at(session.group), request, timer, timeout_ms))
+    let fingerprint = turn.sessions.fingerprint(&request.group, &request.member);
+    let (index, session) = turn.sessions.find_with_index(fingerprint)?;
+    // Not as the session says: the index is known before the session is, so that both cache misses overlap.
+    let timer = turn.purgatory.id_at(index)?;
+    let (timeout_ms, place) = (session.timeout_ms, session.group);
+    if groups.calm_generation(place) == Some(request.generation) {
+        heartbeat::renew_timer(turn, timer, timeout_ms);
+        return Some(Ok(()));
+    }
+    let judgement = beat(turn, groups.at(place), request, timer, timeout_ms);
+    if judgement.is_ok() {
+        groups.set_calm(place, request.generation);
+    }
+    Some(judgement)
 }
 
 /// Looks for group and member one after the other, so that the first thing that is wrong is what is told.
@@ -34,7 +45,8 @@ fn step_by_step(coordinator: &mut Coordinator, request: &Heartbeat) -> Result<()
         Err(error) => Err(error),
         Ok(None) => Err(GroupError::UnknownMemberId),
         Ok(Some(index)) => {
-            let (turn, group) = coordinator.turn_and_group(index).expect("invariant: found in this turn");
+            let Coordinator { groups, turn, .. } = coordinator;
+            let group = &groups[index];
             if group.phase() == Phase::Dead {
                 return Err(GroupError::CoordinatorNotAvailable);
             }

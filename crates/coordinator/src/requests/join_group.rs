@@ -325,7 +325,8 @@ pub(crate) fn give_up(coordinator: &mut Coordinator, group: &GroupId, member: &M
 /// A member that was never told its id can never be heard of again, so it goes at once. All others may come back:
 /// their sessions go on.
 pub(crate) fn abandon(coordinator: &mut Coordinator, token: u64) {
-    let Some((group, index)) = coordinator.turn.parked_under(token) else { return };
+    let Some((place, index)) = coordinator.turn.parked_under(token) else { return };
+    let group = coordinator.groups.at(place).index;
     let Some((turn, group)) = coordinator.turn_and_group(group) else { return };
     let had_joined = turn.unpark_join(group, index).is_some();
     let _nobody_waits_for_it = turn.unpark_sync(group, index);
