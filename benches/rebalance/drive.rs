@@ -3,10 +3,15 @@
 use std::hint::black_box;
 use std::sync::Arc;
 
-use benches::measure::cpu_nanos;
+use benches::measure::{Numbers, cpu_nanos};
 use coordinator::ids::{Blob, Generation, GroupId, MemberId, OffsetsPartition, OwnerEpoch};
-use coordinator::messages::{Heartbeat, Input, JoinGroup, Output, Request, Response, SyncGroup, Token};
+use coordinator::messages::{
+    GroupRecord, Heartbeat, Input, JoinGroup, MemberRecord, Output, Record, Request, Response, SyncGroup,
+    Token,
+};
 use coordinator::{Config, Coordinator, Partitioner, Timestamp};
+
+const PARTITION: OffsetsPartition = OffsetsPartition(0);
 
 /// One partition, everything in it.
 pub(crate) struct World {
@@ -30,17 +35,45 @@ pub(crate) struct Member {
 
 impl World {
     pub(crate) fn new() -> Self {
-        let partition = OffsetsPartition(0);
         let config = Config {
-            partitioner: Partitioner::Table { groups: hashbrown_map(), otherwise: partition },
+            partitioner: Partitioner::Table { groups: hashbrown_map(), otherwise: PARTITION },
             offsets_retention_check_interval_ms: None,
             ..Config::default()
         };
         let now = Timestamp::from_ticks(1_000_000_000);
         let mut coordinator = Coordinator::new(config, 42, now);
-        coordinator.handle(now, Input::BeginLoad(partition, OwnerEpoch(1)));
-        coordinator.handle(now, Input::FinishLoad(partition));
+        coordinator.handle(now, Input::BeginLoad(PARTITION, OwnerEpoch(1)));
+        coordinator.handle(now, Input::FinishLoad(PARTITION));
         Self { coordinator, now, token: 0, checksum: 0, own_metadata: false, nanos: 0 }
+    }
+
+    /// Loads groups that were stable in their first generation, with members whose ids [`member_id`] computes.
+    pub(crate) fn load(&mut self, groups: u32, size: u32, session_timeout_ms: i32) {
+        self.coordinator.handle(self.now, Input::BeginLoad(PARTITION, OwnerEpoch(2)));
+        for group in 0..groups {
+            let members = (group * size..(group + 1) * size).map(|member| MemberRecord {
+                member: member_id(member),
+                instance: None,
+                client_id: "consumer-1".into(),
+                client_host: "/10.0.0.1".into(),
+                session_timeout_ms,
+                rebalance_timeout_ms: 300_000,
+                subscription: blob(100),
+                assignment: blob(100),
+            });
+            let record = Record::Group(GroupRecord {
+                group: group_id(group),
+                generation: Generation(1),
+                protocol_type: "consumer".into(),
+                protocol: Some("range".into()),
+                leader: None,
+                state_timestamp_ms: -1,
+                members: members.collect(),
+            });
+            self.coordinator.handle(self.now, Input::Load(PARTITION, vec![record]));
+        }
+        self.coordinator.handle(self.now, Input::FinishLoad(PARTITION));
+        self.drain(&mut |_, _| {});
     }
 
     pub(crate) fn token(&mut self) -> Token {
@@ -80,6 +113,11 @@ impl World {
             }
             world.pass(ms, &mut |_, _| {});
         });
+    }
+
+    /// What handling the requests is measured with, without handling them.
+    pub(crate) fn drop_unread(&mut self, requests: Vec<Input>) {
+        self.measure(|_| requests.into_iter().for_each(|request| drop(black_box(request))));
     }
 
     /// Adds the CPU time of `work` to `nanos`.
@@ -167,15 +205,22 @@ impl World {
         Input::Request(self.token(), Request::SyncGroup(sync))
     }
 
-    pub(crate) fn heartbeat(&mut self, member: &Member) -> Input {
-        let heartbeat = Heartbeat {
-            group: group_id(member.group),
-            generation: Generation(1),
-            member: MemberId::new(member.id.as_str()),
-            instance: None,
-        };
+    /// Of a member that was [loaded](World::load).
+    pub(crate) fn heartbeat(&mut self, group: u32, member: u32) -> Input {
+        self.heartbeat_of(group, member_id(member))
+    }
+
+    pub(crate) fn heartbeat_of(&mut self, group: u32, member: MemberId) -> Input {
+        let heartbeat =
+            Heartbeat { group: group_id(group), generation: Generation(1), member, instance: None };
         Input::Request(self.token(), Request::Heartbeat(heartbeat))
     }
+}
+
+/// As a coordinator would make it.
+fn member_id(member: u32) -> MemberId {
+    let id = Numbers::new(u64::from(member)).any();
+    MemberId::new(format!("consumer-1-{:08x}-a1b2-4c3d-8e4f-{:012x}", id >> 32, id & 0xFFFF_FFFF_FFFF))
 }
 
 fn hashbrown_map<K, V, S: Default>() -> hashbrown::HashMap<K, V, S> {

@@ -8,6 +8,7 @@ mod work;
 
 use std::alloc::System;
 
+use coordinator::ids::MemberId;
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 
 #[global_allocator]
@@ -34,7 +35,11 @@ fn stable_members(members: u32, size: u32, own_hosts: bool, own_metadata: bool) 
     // The list of members is the bench's own.
     let own: usize = all.iter().map(|member| size_of_val(member) + member.id.capacity()).sum();
     let bytes = kept(region.change()) - own;
-    let beats: Vec<_> = all.iter().take(1_000).map(|member| world.heartbeat(member)).collect();
+    let beats: Vec<_> = all
+        .iter()
+        .take(1_000)
+        .map(|member| world.heartbeat_of(member.group, MemberId::new(member.id.as_str())))
+        .collect();
     let before = Region::new(ALLOCATOR);
     world.run(beats);
     let allocations = before.change().allocations;

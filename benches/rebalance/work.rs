@@ -1,5 +1,7 @@
 //! What is measured.
 
+use std::hint::black_box;
+
 use benches::measure::{Numbers, Spread, cpu_nanos};
 use coordinator::ids::{Blob, MemberId};
 use coordinator::messages::{Input, Response};
@@ -12,68 +14,97 @@ const BATCH: usize = 64;
 /// Requests that are looked at side by side, as in groupd.
 const AT_HAND: usize = 16;
 
-/// Heartbeats of all members in random order, every three seconds: each for itself, then many at hand. And what one
-/// cache miss in as many lines takes, beneath which nothing can be that looks for each by itself.
+/// Heartbeats of all members in random order, every three seconds: each for itself, then many at hand. Beside them what it
+/// takes to drop the same requests, and to find one's way through as many cache lines.
+///
+/// The members' ids are computed, not looked up: in life a request's bytes come from a socket, and a table of all ids
+/// would take the caches from the coordinator.
 pub(crate) fn heartbeats(members: u32, group_size: u32, session_timeout_ms: i32, runs: usize) {
-    floor(members, runs);
     let mut world = World::new();
-    let all = form(&mut world, members, group_size, session_timeout_ms, false);
-    for (at_hand, how) in [(1, "one by one"), (AT_HAND, "16 at hand")] {
-        let figures = Heartbeats { world: &mut world, all: &all, at_hand }.run(runs);
+    world.load(members / group_size, group_size, session_timeout_ms);
+    let members = members / group_size * group_size;
+    let what = format!("heartbeat, {members} members in groups of {group_size}, random order");
+    let nothing = Heartbeats { world: &mut world, members, group_size, how: How::Drop }.run(runs);
+    println!("{what}, requests dropped unread: {nothing} ns");
+    let floor = floor(members, runs);
+    println!(
+        "floor, {members} members, a tag, an entry and a timer, each found by the one before: {floor} ns"
+    );
+    for (how, name) in [(How::Handle, "one by one"), (How::LookAhead, "16 at hand")] {
+        let spread = Heartbeats { world: &mut world, members, group_size, how }.run(runs);
+        let times = spread.median / floor.median;
         let checksum = world.checksum;
-        println!(
-            "heartbeat, {members} members in groups of {group_size}, random order, {how}: {figures} ns; {checksum:x}"
-        );
+        println!("{what}, {name}: {spread} ns, {times:.1} times the floor; {checksum:x}");
     }
 }
 
-/// Each line says which is next: there is no way to read two at a time.
-fn floor(lines: u32, runs: usize) {
-    let order = Numbers::new(11).shuffled(lines);
-    let mut next = vec![[0_u32; 16]; lines as usize];
-    for (at, &line) in order.iter().enumerate() {
-        next[line as usize][0] = order[(at + 1) % order.len()];
+/// What nothing can be below that looks for each member by itself: as many lines as the coordinator reads, in tables as
+/// large as its own, each of which says where the next one is.
+fn floor(members: u32, runs: usize) -> Spread {
+    let slots = members / 2 * 3;
+    let slot_of = Numbers::new(11).shuffled(slots);
+    let order = Numbers::new(12).shuffled(members);
+    let tags = vec![0_u8; slots as usize];
+    let mut entries = vec![[0_u32; 8]; slots as usize];
+    let mut timers = vec![[0_u32; 4]; members as usize];
+    for (at, &member) in order.iter().enumerate() {
+        let next = order[(at + 1) % order.len()];
+        entries[slot_of[member as usize] as usize][0] = member;
+        timers[member as usize][0] = slot_of[next as usize];
     }
-    let (mut spread, mut line) = (Vec::new(), 0);
+    let (mut spread, mut slot) = (Vec::new(), timers[0][0]);
     for _ in 0..runs {
         let start = cpu_nanos();
-        for _ in 0..lines {
-            line = next[line as usize][0];
+        for _ in 0..members {
+            let entry = slot + u32::from(tags[slot as usize]);
+            slot = timers[entries[entry as usize][0] as usize][0];
         }
-        spread.push(to_f64(cpu_nanos() - start) / f64::from(lines));
+        spread.push(to_f64(cpu_nanos() - start) / f64::from(members));
     }
-    println!(
-        "floor: one line of {lines} that depends on the one before: {} ns; {line:x}",
-        Spread::of(spread)
-    );
+    black_box(slot);
+    Spread::of(spread)
+}
+
+#[derive(Clone, Copy)]
+enum How {
+    /// Not at all.
+    Drop,
+    /// Each for itself.
+    Handle,
+    /// Many are looked at side by side first.
+    LookAhead,
 }
 
 struct Heartbeats<'w> {
     world: &'w mut World,
-    all: &'w [Member],
-    at_hand: usize,
+    members: u32,
+    group_size: u32,
+    how: How,
 }
 
 impl Heartbeats<'_> {
     /// Nanoseconds a heartbeat.
     fn run(&mut self, runs: usize) -> Spread {
-        let Self { world, all, at_hand } = self;
-        let members = u32::try_from(all.len()).expect("as many as were asked for");
+        let Self { world, members, group_size, how } = self;
         let mut numbers = Numbers::new(7);
         let mut spread = Vec::new();
         // The first round is not counted: it brings the timers into the steady state.
         for run in 0..=runs {
             world.nanos = 0;
             let mut passed_us = 0_u64;
-            for batch in numbers.shuffled(members).chunks(BATCH) {
+            for batch in numbers.shuffled(*members).chunks(BATCH) {
                 let requests: Vec<Input> =
-                    batch.iter().map(|&at| world.heartbeat(&all[at as usize])).collect();
-                passed_us += batch.len() as u64 * 3_000_000 / u64::from(members);
-                world.run_and_advance(requests, *at_hand, passed_us / 1_000);
+                    batch.iter().map(|&member| world.heartbeat(member / *group_size, member)).collect();
+                passed_us += batch.len() as u64 * 3_000_000 / u64::from(*members);
+                match how {
+                    How::Drop => world.drop_unread(requests),
+                    How::Handle => world.run_and_advance(requests, 1, passed_us / 1_000),
+                    How::LookAhead => world.run_and_advance(requests, AT_HAND, passed_us / 1_000),
+                }
                 passed_us %= 1_000;
             }
             if run > 0 {
-                spread.push(to_f64(world.nanos) / f64::from(members));
+                spread.push(to_f64(world.nanos) / f64::from(*members));
             }
         }
         Spread::of(spread)
