@@ -1,7 +1,7 @@
 //! A real groupd, killed again and again under real traffic: whatever it acknowledged must be there when it is back.
 //!
-//! Clients on a dozen connections commit, delete, join, sync and heartbeat, each keeping its own account of what it
-//! asked and what it was told. At a moment that a seed chooses, the process gets SIGKILL; a new one is started on the
+//! Clients on some twenty connections commit, delete, join, sync and heartbeat, end transactions, come back as static
+//! members, create and delete topics, each keeping its own account of what it asked and what it was told. At a moment that a seed chooses, the process gets SIGKILL; a new one is started on the
 //! same directory (and sometimes killed while it is coming back), and each account is held against it.
 //!
 //! `KILL_ROUNDS=200 cargo test -p groupd --test it kill -- --nocapture` runs longer, `KILL_SEED=7` elsewhere.
@@ -9,30 +9,42 @@
 //! shown on the simulated disk.
 #![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
 
+mod account;
 mod committer;
 mod connection;
 mod ledger;
 mod members;
 mod planted;
 mod process;
+mod statics;
+mod topics;
+mod transactor;
 
+use std::collections::BTreeMap;
 use std::sync::mpsc::{Sender, channel};
 use std::thread::ScopedJoinHandle;
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
+use account::Account;
 use committer::{Committer, Habits};
 use connection::{Connection, Ended, Life};
 use ledger::Settled;
 use members::MemberGroup;
 pub(crate) use process::Home;
 use process::Process;
+use statics::{Agreed, StaticMember};
+use topics::TopicMaker;
+use transactor::Transactor;
 
 /// As many answers as a life may last, at most.
 const ANSWERS: usize = 300;
 /// Turns of an empty loop that a kill may wait beyond an answer: about as long as a sync takes.
 const PAUSE: u32 = 1 << 18;
+
+/// Static members of their group.
+const STATIC_MEMBERS: usize = 2;
 
 /// A generator of its own for each part, so that one part's choices do not change another's.
 fn branch(rng: &mut ChaCha8Rng) -> ChaCha8Rng {
@@ -41,7 +53,7 @@ fn branch(rng: &mut ChaCha8Rng) -> ChaCha8Rng {
 
 /// All clients of one server, and what was seen of them.
 struct World {
-    committers: Vec<Committer>,
+    accounts: Vec<Box<dyn Account>>,
     groups: Vec<MemberGroup>,
     tally: Tally,
 }
@@ -54,6 +66,8 @@ struct Tally {
     /// Groups that a kill met between two rounds.
     between_rounds: u64,
     settled: Settled,
+    /// The acknowledged ones apart.
+    kinds: BTreeMap<&'static str, u64>,
 }
 
 impl World {
@@ -68,11 +82,19 @@ impl World {
             ("much metadata", Habits { window: 2, partitions: 40, at_once: 40, padding: 4_000, torn: false }),
             ("torn", Habits { window: 0, torn: true, ..usual }),
         ];
-        let committers =
-            habits.map(|(name, habits)| Committer::new(name.to_owned(), habits, branch(&mut rng)));
+        let mut accounts: Vec<Box<dyn Account>> = Vec::new();
+        for (name, habits) in habits {
+            accounts.push(Box::new(Committer::new(name.to_owned(), habits, branch(&mut rng))));
+        }
         let groups = [("steady", false), ("restless", true), ("restless too", true)]
             .map(|(name, restless)| MemberGroup::new(name.to_owned(), restless, &mut rng));
-        Self { committers: committers.into(), groups: groups.into(), tally: Tally::default() }
+        for id in ["pays", "ships", "bills", "counts"] {
+            accounts.push(Box::new(Transactor::new(id.to_owned(), branch(&mut rng))));
+        }
+        accounts.push(Box::new(TopicMaker::new(branch(&mut rng))));
+        let agreed = Agreed::new(STATIC_MEMBERS);
+        accounts.extend((0..STATIC_MEMBERS).map(|n| Box::new(StaticMember::new(n, &agreed)) as Box<_>));
+        Self { accounts, groups: groups.into(), tally: Tally::default() }
     }
 
     /// Lets all clients live on `server` until it is killed, `answers` answers and a pause from now.
@@ -81,9 +103,9 @@ impl World {
         let address = server.address;
         let ended = std::thread::scope(|scope| {
             let mut clients: Vec<ScopedJoinHandle<'_, Life<()>>> = Vec::new();
-            for committer in &mut self.committers {
+            for account in &mut self.accounts {
                 let answers: Sender<()> = sender.clone();
-                clients.push(scope.spawn(move || committer.run(address, &answers, u64::MAX)));
+                clients.push(scope.spawn(move || account.run(address, &answers, u64::MAX)));
             }
             for life in self.groups.iter_mut().flat_map(MemberGroup::lives) {
                 let answers = sender.clone();
@@ -106,11 +128,14 @@ impl World {
     /// Holds `server` to all that was said.
     fn settle(&mut self, server: &Process) -> Life<()> {
         let mut connection = Connection::open(server.address)?;
-        for committer in &mut self.committers {
-            self.tally.settled += committer.settle(&mut connection)?;
+        for account in &mut self.accounts {
+            let settled = account.settle(&mut connection)?;
+            *self.tally.kinds.entry(account.kind()).or_default() += settled.acknowledged;
+            self.tally.settled += settled;
         }
         for group in &mut self.groups {
             let (settled, between) = group.settle(&mut connection)?;
+            *self.tally.kinds.entry("commits of members").or_default() += settled.acknowledged;
             self.tally.settled += settled;
             self.tally.between_rounds += u64::from(between);
         }
@@ -146,11 +171,11 @@ fn a_killed_server_comes_back_with_all_it_acknowledged() {
     let home = Home::new("embedded");
     let mut world = World::new(seed);
     let outcome = world.rounds(&home, rounds, &mut ChaCha8Rng::seed_from_u64(seed ^ 0x6b69_6c6c));
-    let Tally { lives, killed_early, between_rounds, settled } = &world.tally;
+    let Tally { lives, killed_early, between_rounds, settled, kinds } = &world.tally;
     let logs = home.logs_begun();
     println!(
         "seed {seed}: killed {lives} times under traffic and {killed_early} times while coming back; \
-         {} acknowledged changes were held against what was found, {} more were unanswered, {} of them there; \
+         {} acknowledged changes were held against what was found {kinds:?}, {} more were unanswered, {} of them there; \
          {between_rounds} groups were between two rounds; {logs} logs were begun",
         settled.acknowledged, settled.unanswered, settled.kept
     );
@@ -159,4 +184,5 @@ fn a_killed_server_comes_back_with_all_it_acknowledged() {
     }
     // A run in which nothing happened shows nothing.
     assert!(settled.acknowledged > rounds && *lives == rounds, "{:?}", world.tally);
+    assert!(kinds.len() == 5 && kinds.values().all(|&count| count > rounds / 2), "{:?}", world.tally);
 }

@@ -14,6 +14,7 @@ use kafka_wire::{
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 
+use super::account::Account;
 use super::connection::{Connection, Life, wrong};
 use super::ledger::{Change, Ledger, Offsets, Settled};
 use super::process::{PARTITIONS, TOPIC};
@@ -50,25 +51,6 @@ pub(super) struct Committer {
 impl Committer {
     pub(super) fn new(group: String, habits: Habits, rng: ChaCha8Rng) -> Self {
         Self { group, habits, rng, ledger: Ledger::default(), number: 0 }
-    }
-
-    /// Commits until the server is gone, or this many requests are acknowledged. Tells of each answer.
-    pub(super) fn run(&mut self, address: SocketAddr, answers: &Sender<()>, most: u64) -> Life<()> {
-        let mut connection = Connection::open(address)?;
-        let mut left = most;
-        while left > 0 || self.ledger.waiting() > 0 {
-            while self.ledger.waiting() < self.habits.window && left > 0 {
-                left -= 1;
-                self.send(&mut connection)?;
-            }
-            if self.habits.torn {
-                connection.send_torn(COMMIT, &self.commit(i64::MAX, &[0].into()))?;
-            }
-            self.receive(&mut connection)?;
-            // Whoever counts may have stopped.
-            let _ = answers.send(());
-        }
-        Ok(())
     }
 
     fn send(&mut self, connection: &mut Connection) -> Life<()> {
@@ -135,9 +117,32 @@ impl Committer {
         }
         Ok(())
     }
+}
 
-    /// Holds the server to what it said.
-    pub(super) fn settle(&mut self, connection: &mut Connection) -> Life<Settled> {
+impl Account for Committer {
+    fn kind(&self) -> &'static str {
+        "commits and deletions"
+    }
+
+    fn run(&mut self, address: SocketAddr, answers: &Sender<()>, most: u64) -> Life<()> {
+        let mut connection = Connection::open(address)?;
+        let mut left = most;
+        while left > 0 || self.ledger.waiting() > 0 {
+            while self.ledger.waiting() < self.habits.window && left > 0 {
+                left -= 1;
+                self.send(&mut connection)?;
+            }
+            if self.habits.torn {
+                connection.send_torn(COMMIT, &self.commit(i64::MAX, &[0].into()))?;
+            }
+            self.receive(&mut connection)?;
+            // Whoever counts may have stopped.
+            let _ = answers.send(());
+        }
+        Ok(())
+    }
+
+    fn settle(&mut self, connection: &mut Connection) -> Life<Settled> {
         let found = fetch(connection, &self.group, |number| self.metadata(number))?;
         self.ledger.settle(&found).or_else(|what| wrong(format!("{}: {what}", self.group)))
     }

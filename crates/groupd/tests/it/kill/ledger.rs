@@ -38,6 +38,11 @@ impl Ledger {
         self.unanswered.push_back(change);
     }
 
+    /// What is there by what was acknowledged.
+    pub(super) fn acknowledged(&self) -> &Offsets {
+        &self.acknowledged
+    }
+
     /// Requests that are not answered.
     pub(super) fn waiting(&self) -> usize {
         self.unanswered.len()
