@@ -112,12 +112,41 @@ fn shared_expire_ten_thousand(mut work: Work) -> Work {
     work
 }
 
+/// Never ready.
+struct Waits;
+
+impl DelayedOperation for Waits {
+    fn is_ready(&mut self) -> bool {
+        black_box(false)
+    }
+}
+
+fn unready() -> SharedPurgatory<u64, Waits> {
+    let driver = Driver::manual(SimulatedClock::new(Timestamp::ZERO));
+    let (purgatory, _) = SharedPurgatory::with_channel(&driver, &Options::default());
+    for _ in 0..1_000 {
+        black_box(purgatory.try_complete_else_watch(Waits, [1], DEADLINE).is_ok());
+    }
+    // What a trigger needs has grown.
+    black_box(purgatory.complete(&1));
+    purgatory
+}
+
+// One trigger over a thousand that are not ready.
+#[library_benchmark(config = limited("shared_trigger_over_a_thousand"))]
+#[bench::unready(unready())]
+fn shared_trigger_over_a_thousand(purgatory: SharedPurgatory<u64, Waits>) -> SharedPurgatory<u64, Waits> {
+    black_box(purgatory.complete(&1));
+    purgatory
+}
+
 library_benchmark_group!(
     name = shared_calls,
     benchmarks = [
         shared_watch,
         shared_complete,
         shared_trigger_without_watcher,
+        shared_trigger_over_a_thousand,
         shared_extend,
         shared_cancel,
         shared_expire_ten_thousand,
