@@ -39,6 +39,9 @@ use records::{PARTITIONS, record};
 /// Turns each store has within a run.
 const TURNS: u32 = 5;
 
+/// Commits in flight while a store is filled.
+const FILLING: u32 = 256;
+
 /// As in groupd.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -48,6 +51,9 @@ struct Options {
     part: String,
     seconds: f64,
     groups: u32,
+    /// Committers and records a commit: all if none are named.
+    committers: Option<usize>,
+    records: Option<i32>,
     directory: PathBuf,
     /// Offsets committed over a life.
     commits: u32,
@@ -69,10 +75,10 @@ fn main() {
 fn commits(options: &Options) {
     println!("{} groups, {} s each, in {}", options.groups, options.seconds, options.directory.display());
     println!(
-        "committers | records | store    | commits/s | records/s | p50 us | p99 us | bytes/byte | cpu us/record | rate"
+        "committers | records | store    | commits/s | records/s | p50 us | p99 us | max us | bytes/byte | cpu us/record | rate"
     );
-    for records in [1, 100] {
-        for committers in [1, 16, 256] {
+    for records in options.records.map_or(vec![1, 100], |records| vec![records]) {
+        for committers in options.committers.map_or(vec![1, 16, 256], |committers| vec![committers]) {
             compare(options, committers, records);
         }
     }
@@ -83,6 +89,8 @@ fn options() -> Options {
         part: String::new(),
         seconds: 0.1,
         groups: 1000,
+        committers: None,
+        records: None,
         directory: std::env::temp_dir(),
         commits: 20_000,
         keys: 2_000,
@@ -97,6 +105,8 @@ fn options() -> Options {
             "--part" => options.part = value,
             "--seconds" => options.seconds = value.parse().expect("seconds are a number"),
             "--groups" => options.groups = value.parse().expect("groups are a number"),
+            "--committers" => options.committers = Some(value.parse().expect("committers are a number")),
+            "--records" => options.records = Some(value.parse().expect("records are a number")),
             "--commits" => options.commits = value.parse().expect("commits are a number"),
             "--keys" => options.keys = value.parse().expect("keys are a number"),
             "--directory" => options.directory = value.into(),
@@ -116,13 +126,30 @@ fn compare(options: &Options, committers: usize, records: i32) {
         )
     });
     let turn = Duration::from_secs_f64(options.seconds / f64::from(TURNS));
+    for contender in [&mut embedded, &mut plain] {
+        contender.fill(options.groups, records);
+    }
     for _ in 0..TURNS {
-        embedded.run(turn, options.groups, committers, records);
-        plain.run(turn, options.groups, committers, records);
+        for contender in [&mut embedded, &mut plain] {
+            contender.run(turn / 4, options.groups, committers, records);
+            contender.measure(turn, options.groups, committers, records);
+            settle();
+        }
     }
     let baseline = plain.rate();
     embedded.report(committers, records, baseline);
     plain.report(committers, records, baseline);
+}
+
+/// Waits until nothing goes on any more: a fold that one store left behind must not disturb the other.
+fn settle() {
+    loop {
+        let cpu = process_cpu_nanos();
+        std::thread::sleep(Duration::from_millis(20));
+        if process_cpu_nanos() - cpu < 1_000_000 {
+            return;
+        }
+    }
 }
 
 fn open_embedded(directory: &Path, counters: &Counters) -> Box<dyn Store> {
@@ -141,6 +168,7 @@ struct Contender {
     next_group: u32,
     commits: u64,
     committed_bytes: u64,
+    measured_bytes: u64,
     written_bytes: u64,
     time: Duration,
     cpu_nanos: u64,
@@ -166,6 +194,7 @@ impl Contender {
             next_group: 0,
             commits: 0,
             committed_bytes: 0,
+            measured_bytes: 0,
             written_bytes: 0,
             time: Duration::ZERO,
             cpu_nanos: 0,
@@ -173,39 +202,67 @@ impl Contender {
         }
     }
 
-    /// Keeps `committers` writes in flight for a while.
-    fn run(&mut self, turn: Duration, groups: u32, committers: usize, records: i32) {
-        let (written, cpu, start) = (self.counters.written(), process_cpu_nanos(), Instant::now());
+    /// Commits all groups once, so that what is measured overwrites.
+    fn fill(&mut self, groups: u32, records: i32) {
+        for group in 0..groups {
+            self.commit(0, group, records);
+            if group >= FILLING {
+                self.outcomes.recv().expect("every write is answered").result.expect("the store works");
+            }
+        }
+        for _ in 0..FILLING.min(groups) {
+            self.outcomes.recv().expect("every write is answered").result.expect("the store works");
+        }
+    }
+
+    /// Measures a turn that was going on already: what was put off before it is about what is put off in it.
+    fn measure(&mut self, turn: Duration, groups: u32, committers: usize, records: i32) {
+        let (written, committed) = (self.counters.written(), self.committed_bytes);
+        let (cpu, start) = (process_cpu_nanos(), Instant::now());
+        let latencies = self.run(turn, groups, committers, records);
+        self.time += start.elapsed();
+        self.cpu_nanos += process_cpu_nanos() - cpu;
+        self.measured_bytes += self.committed_bytes - committed;
+        self.written_bytes += self.counters.written() - written;
+        self.commits += latencies.len() as u64;
+        self.latencies.extend(latencies);
+    }
+
+    /// Keeps `committers` writes in flight for a while, and returns how long each took.
+    fn run(&mut self, turn: Duration, groups: u32, committers: usize, records: i32) -> Vec<Duration> {
+        let start = Instant::now();
+        let mut latencies = Vec::new();
         let mut sent = vec![start; committers];
         for (committer, at) in sent.iter_mut().enumerate() {
-            *at = self.commit(committer, groups, records);
+            *at = self.commit_next(committer, groups, records);
         }
         let mut in_flight = committers;
         while in_flight > 0 {
             let outcome = self.outcomes.recv().expect("every write is answered");
             outcome.result.expect("the store works");
             let committer = usize::try_from(outcome.id.0).expect("a committer's index");
-            self.latencies.push(sent[committer].elapsed());
-            self.commits += 1;
+            latencies.push(sent[committer].elapsed());
             if start.elapsed() < turn {
-                sent[committer] = self.commit(committer, groups, records);
+                sent[committer] = self.commit_next(committer, groups, records);
             } else {
                 in_flight -= 1;
             }
         }
-        self.time += start.elapsed();
-        self.cpu_nanos += process_cpu_nanos() - cpu;
-        self.written_bytes += self.counters.written() - written;
+        latencies
     }
 
-    fn commit(&mut self, committer: usize, groups: u32, records: i32) -> Instant {
-        let now = Instant::now();
+    fn commit_next(&mut self, committer: usize, groups: u32, records: i32) -> Instant {
         // A step that shares no factor with most counts: groups come in no order.
         self.next_group = (self.next_group + 7919) % groups;
-        let partition = i32::try_from(self.next_group).expect("groups are few") % PARTITIONS;
+        self.commit(committer, self.next_group, records)
+    }
+
+    fn commit(&mut self, committer: usize, group: u32, records: i32) -> Instant {
+        let now = Instant::now();
+        let partition = i32::try_from(group).expect("groups are few") % PARTITIONS;
         let epoch = self.epochs[usize::try_from(partition).expect("not negative")];
         let offset = i64::try_from(self.commits).expect("few");
-        let list: Vec<_> = (0..records).map(|index| record(self.next_group, index, offset)).collect();
+        let list: Vec<_> = (0..records).map(|index| record(group, index, offset)).collect();
         let batch = Batch::new(OffsetsPartition(partition), epoch, &list).expect("a small batch");
         self.committed_bytes += batch.records().len() as u64;
         self.handle.append(StoreId(committer as u64), batch);
@@ -223,13 +280,14 @@ impl Contender {
         let at = |part: usize| self.latencies[(self.latencies.len() - 1) * part / 100].as_micros();
         let all_records = self.commits as f64 * f64::from(records);
         println!(
-            "{committers:>10} | {records:>7} | {:<8} | {:>9.0} | {:>9.0} | {:>6} | {:>6} | {:>10.2} | {:>13.2} | {:.2}",
+            "{committers:>10} | {records:>7} | {:<8} | {:>9.0} | {:>9.0} | {:>6} | {:>6} | {:>6} | {:>10.2} | {:>13.2} | {:.2}",
             self.name,
             self.rate(),
             self.rate() * f64::from(records),
             at(50),
             at(99),
-            self.written_bytes as f64 / self.committed_bytes as f64,
+            at(100),
+            self.written_bytes as f64 / self.measured_bytes as f64,
             self.cpu_nanos as f64 / 1000.0 / all_records,
             self.rate() / baseline,
         );

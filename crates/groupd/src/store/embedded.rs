@@ -65,8 +65,9 @@ pub struct StoreFiles {
 /// The bounds of an embedded store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EmbeddedSettings {
-    /// A log is folded at three quarters of the rows' bytes, but not below this many bytes. At half as many
-    /// again, commits wait for the fold of the log before it.
+    /// A log is folded when it is three fifths as long as a log of only what is alive, but not below this many
+    /// bytes. While it is folded, the other one grows to at most a quarter more: commits wait for the fold so far
+    /// that it does not get ahead.
     pub min_log: u64,
     /// Nor above this many: bounds the time a start takes to replay, and the memory that knows where frames lie.
     pub max_log: u64,
@@ -88,7 +89,7 @@ impl Default for EmbeddedSettings {
             min_log: 2 << 20,
             max_log: 256 << 20,
             log_growth: 1 << 20,
-            fold_step: 256 << 10,
+            fold_step: 2 << 20,
             cache: 32 << 20,
             folding: FoldingThread::Own,
             verify: false,
@@ -115,8 +116,8 @@ pub struct EmbeddedStore {
     epochs: Epochs,
     active: Tail,
     other: Other,
-    /// Bytes of keys and rows that are folded.
-    row_bytes: u64,
+    /// Bytes of the records that the rows stand for.
+    live_bytes: u64,
     buffer: EntryBuffer,
     /// Who wants to know that a fold has ended.
     waker: Arc<Mutex<Waker>>,
@@ -160,8 +161,19 @@ impl EmbeddedStore {
 
     /// The bytes of entries after which the active log is full.
     fn log_bound(&self) -> u64 {
-        let share = self.row_bytes / 4 * 3;
+        let share = self.live_bytes / 5 * 3;
         share.clamp(self.settings.min_log, self.settings.max_log.max(self.settings.min_log))
+    }
+
+    /// How many bytes of the full log's frames must be folded before more is written to the active one. The first quarter of a
+    /// bound is free; from there on the active log grows as the full one is folded, and when all is, it has at most
+    /// one and a quarter bounds. So a commit waits for the fold of about as many bytes as it wrote itself, and of
+    /// a step, and never for a whole fold.
+    fn debt(&self, full: &Tail) -> u64 {
+        let bound = u128::from(self.log_bound());
+        let written = u128::from(self.active.bytes()).saturating_sub(bound / 4);
+        let debt = written * u128::from(full.frame_bytes()) / bound.max(1);
+        u64::try_from(debt).unwrap_or(u64::MAX)
     }
 
     /// Writes what is in the buffer as one durable entry. `frames` are where its frames lie in it.
@@ -188,7 +200,7 @@ impl EmbeddedStore {
             Arc::clone(&self.database),
             Arc::clone(&full),
             self.epochs.clone(),
-            self.row_bytes,
+            self.live_bytes,
             self.settings.fold_step,
         );
         let folding = Folding::start(folder, self.settings.folding, &self.waker)?;
@@ -271,8 +283,8 @@ impl Store for EmbeddedStore {
             // A reader may still be in the log; then the active one grows meanwhile.
             Other::Free(log) => now_if(bytes >= bound && Arc::strong_count(log) == 1, Upkeep::None),
             Other::Full(_, Folding::Here(_)) => now_if(bytes >= bound, Upkeep::WhenIdle),
-            Other::Full(_, Folding::Thread(thread)) => {
-                now_if(thread.is_finished() || bytes >= bound / 2 * 3, Upkeep::None)
+            Other::Full(full, Folding::Thread(thread)) => {
+                now_if(thread.is_finished() || self.debt(full) > thread.folded(), Upkeep::None)
             }
             Other::Failed => Upkeep::None,
         }
@@ -282,9 +294,9 @@ impl Store for EmbeddedStore {
         match std::mem::replace(&mut self.other, Other::Failed) {
             Other::Free(free) => self.switch(free),
             Other::Full(full, mut folding) => {
-                match folding.step()? {
+                match folding.step(self.debt(&full))? {
                     Some(folded) => {
-                        self.row_bytes = folded.row_bytes;
+                        self.live_bytes = folded.live_bytes;
                         self.other = Other::Free(full.file());
                     }
                     None => self.other = Other::Full(full, folding),

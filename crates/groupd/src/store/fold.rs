@@ -32,16 +32,11 @@ const SLOT_BITS: u32 = 4;
 
 /// Rows, and which of them an open transaction waits in.
 pub trait Rows {
-    /// The row under `key`.
+    /// The row under `key`, to be changed where it is: empty if there is none. Left empty, it is removed.
     ///
     /// # Errors
     /// [`StoreFailure`], as below.
-    fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>, StoreFailure>;
-    /// Writes the row, or removes it.
-    ///
-    /// # Errors
-    /// [`StoreFailure`].
-    fn set(&mut self, key: Vec<u8>, row: Option<Vec<u8>>) -> Result<(), StoreFailure>;
+    fn row(&mut self, key: &[u8]) -> Result<&mut Vec<u8>, StoreFailure>;
     /// Notes that the transaction `open` (as [`open_key`] names it) waits in the row under `key`.
     ///
     /// # Errors
@@ -68,39 +63,40 @@ pub fn fold(
             RecordKind::Group | RecordKind::Topic | RecordKind::Transaction | RecordKind::ProducerIds,
             value,
         ) => {
-            let row = value.map(|value| with_entry(&[], &Entry { slot: 0, producer: None, value }));
-            rows.set(named_row(partition, record.kind, record.key), row.transpose()?)
+            let row = rows.row(&named_row(partition, record.kind, record.key))?;
+            row.clear();
+            if let Some(value) = value {
+                Entry { slot: 0, producer: None, value }.write(row);
+            }
         }
         (RecordKind::Offset, None) => {
             let (key, slot) = offset_row(partition, record.key)?;
-            let row = rows.get(&key)?.unwrap_or_default();
-            rows.set(key, without_slot(&row, slot)?)
+            let row = rows.row(&key)?;
+            *row = without_slot(row, slot)?;
         }
         (RecordKind::Offset, Some(value)) => {
             let (key, slot) = offset_row(partition, record.key)?;
-            let row = rows.get(&key)?.unwrap_or_default();
-            rows.set(key, Some(with_entry(&row, &Entry { slot, producer: None, value })?))
+            put(rows.row(&key)?, &Entry { slot, producer: None, value })?;
         }
         (RecordKind::TxnOffset, Some(value)) => {
             let (producer, offset_key) = split_producer(record.key)?;
             let (key, slot) = offset_row(partition, offset_key)?;
-            let row = rows.get(&key)?.unwrap_or_default();
             rows.add_open(&open_key(partition, producer), &key)?;
-            rows.set(key, Some(with_entry(&row, &Entry { slot, producer: Some(producer), value })?))
+            put(rows.row(&key)?, &Entry { slot, producer: Some(producer), value })?;
         }
         (RecordKind::TxnMarker, Some(value)) => {
             let (producer, _) = split_producer(record.key)?;
             let outcome = super::layout::read_outcome(value)?;
             for key in rows.take_open(&open_key(partition, producer))? {
-                let row = rows.get(&key)?.unwrap_or_default();
-                rows.set(key, resolved(&row, producer, outcome)?)?;
+                let row = rows.row(&key)?;
+                *row = resolved(row, producer, outcome)?;
             }
-            Ok(())
         }
         (RecordKind::TxnOffset | RecordKind::TxnMarker, None) => {
-            Err(LayoutError::Kind(record.kind as u8).into())
+            return Err(LayoutError::Kind(record.kind as u8).into());
         }
     }
+    Ok(())
 }
 
 /// Appends the records that a row stands for, in order.
@@ -130,6 +126,19 @@ pub fn unfold(key: &[u8], row: &[u8], out: &mut Vec<u8>) -> Result<(), StoreFail
     Ok(())
 }
 
+/// About how many bytes [`unfold`] gives for a row: the key is in each of its records.
+///
+/// # Errors
+/// [`LayoutError`], if the row is damaged.
+pub fn unfolded_bytes(key: &[u8], row: &[u8]) -> Result<u64, LayoutError> {
+    let mut bytes = row.len();
+    for entry in entries(row) {
+        entry?;
+        bytes += key.len();
+    }
+    Ok(bytes as u64)
+}
+
 /// The transactions that wait in a row, as [`open_key`] names them.
 ///
 /// # Errors
@@ -151,7 +160,8 @@ pub fn partition_prefix(partition: OffsetsPartition) -> [u8; 4] {
 }
 
 fn named_row(partition: OffsetsPartition, kind: RecordKind, name: &[u8]) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(5 + name.len());
+    // An offset's row has a number behind the name.
+    let mut bytes = Vec::with_capacity(9 + name.len());
     bytes.extend_from_slice(&partition_prefix(partition));
     bytes.push(kind as u8);
     bytes.extend_from_slice(name);
@@ -228,21 +238,25 @@ fn read_entry<'a>(reader: &mut Reader<'a>) -> Result<Entry<'a>, LayoutError> {
     Ok(Entry { slot, producer, value: reader.bytes()? })
 }
 
-/// The row with `new` at its end, in the place of an earlier entry of its slot and the same producer or none.
-fn with_entry(old: &[u8], new: &Entry<'_>) -> Result<Vec<u8>, LayoutError> {
-    let mut row = Vec::with_capacity(old.len() + new.value.len() + 12);
-    for entry in entries(old) {
-        let entry = entry?;
-        if (entry.slot, entry.producer) != (new.slot, new.producer) {
-            entry.write(&mut row);
+/// Writes `new` at the end of the row, in the place of the earlier entry of its slot and the same producer or none.
+/// There is at most one, and where all of a row is written again and again, in order, it is the first.
+fn put(row: &mut Vec<u8>, new: &Entry<'_>) -> Result<(), LayoutError> {
+    let mut reader = Reader(row);
+    while !reader.is_empty() {
+        let start = row.len() - reader.0.len();
+        let entry = read_entry(&mut reader)?;
+        if (entry.slot, entry.producer) == (new.slot, new.producer) {
+            let end = row.len() - reader.0.len();
+            row.drain(start..end);
+            break;
         }
     }
-    new.write(&mut row);
-    Ok(row)
+    new.write(row);
+    Ok(())
 }
 
-/// The row without all that is said of a slot; none if nothing is left.
-fn without_slot(old: &[u8], slot: u8) -> Result<Option<Vec<u8>>, LayoutError> {
+/// The row without all that is said of a slot.
+fn without_slot(old: &[u8], slot: u8) -> Result<Vec<u8>, LayoutError> {
     let mut row = Vec::with_capacity(old.len());
     for entry in entries(old) {
         let entry = entry?;
@@ -250,16 +264,12 @@ fn without_slot(old: &[u8], slot: u8) -> Result<Option<Vec<u8>>, LayoutError> {
             entry.write(&mut row);
         }
     }
-    Ok((!row.is_empty()).then_some(row))
+    Ok(row)
 }
 
 /// The row after the transaction of `producer` ended. Its offsets count where they were written after the
-/// committed ones; none if nothing is left.
-fn resolved(
-    old: &[u8],
-    producer: [u8; 8],
-    outcome: TransactionOutcome,
-) -> Result<Option<Vec<u8>>, LayoutError> {
+/// committed ones.
+fn resolved(old: &[u8], producer: [u8; 8], outcome: TransactionOutcome) -> Result<Vec<u8>, LayoutError> {
     let list = entries(old).collect::<Result<Vec<_>, _>>()?;
     let place = |slot, producer| list.iter().position(|e| (e.slot, e.producer) == (slot, producer));
     let counts = |slot| match outcome {
@@ -276,5 +286,5 @@ fn resolved(
             entry.write(&mut row);
         }
     }
-    Ok((!row.is_empty()).then_some(row))
+    Ok(row)
 }

@@ -94,19 +94,25 @@ impl ReadPartition for MemoryReader {
 struct MemoryRows {
     rows: BTreeMap<Vec<u8>, Vec<u8>>,
     open: BTreeMap<Vec<u8>, BTreeSet<Vec<u8>>>,
+    /// The key of the row that was asked for last: it may have been left empty.
+    last: Vec<u8>,
+}
+
+impl MemoryRows {
+    fn forget_if_empty(&mut self) {
+        if self.rows.get(&self.last).is_some_and(Vec::is_empty) {
+            self.rows.remove(&self.last);
+        }
+    }
 }
 
 impl Rows for MemoryRows {
-    fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>, StoreFailure> {
-        Ok(self.rows.get(key).cloned())
-    }
-
-    fn set(&mut self, key: Vec<u8>, row: Option<Vec<u8>>) -> Result<(), StoreFailure> {
-        match row {
-            Some(row) => self.rows.insert(key, row),
-            None => self.rows.remove(&key),
-        };
-        Ok(())
+    fn row(&mut self, key: &[u8]) -> Result<&mut Vec<u8>, StoreFailure> {
+        // The row before is whole by now.
+        self.forget_if_empty();
+        self.last.clear();
+        self.last.extend_from_slice(key);
+        Ok(self.rows.entry(key.to_vec()).or_default())
     }
 
     fn add_open(&mut self, open: &[u8], key: &[u8]) -> Result<(), StoreFailure> {

@@ -13,6 +13,7 @@ mod layout;
 mod lost;
 mod model;
 mod offline;
+mod pace;
 mod planted;
 mod small_tables;
 mod transactions;

@@ -12,22 +12,25 @@ use std::task::Waker;
 use std::thread::JoinHandle;
 
 use coordinator::ids::OffsetsPartition;
-use parking_lot::Mutex;
+use parking_lot::{Condvar, Mutex};
 use redb::{Database, ReadableTable, Table, WriteTransaction};
 
-use super::rows::RowsInChange;
+use super::rows::{Row, RowsInChange};
 use super::seal::{self, OpenInChange};
-use super::tables::{EPOCHS, OPEN, io_failure, redb_failure, write_progress};
+use super::tables::{EPOCHS, OPEN, io_failure, redb_failure, write_folded, write_live_bytes};
 use super::tail::Tail;
 use super::{Epochs, FoldingThread};
 use crate::store::StoreFailure;
 use crate::store::fold::{Rows, fold, waiting_in};
-use crate::store::layout::RawRecord;
+use crate::store::layout::{Frame, RawRecord};
+
+/// Rows that a step changes, about, at most: bounds how long it takes where each frame has few records.
+const ROWS_A_STEP: usize = 4096;
 
 /// A fold that is durable.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Folded {
-    pub(super) row_bytes: u64,
+    pub(super) live_bytes: u64,
 }
 
 /// A fold in progress.
@@ -51,11 +54,12 @@ impl Folding {
         }
     }
 
-    /// One step; or the end of the thread, waiting for it. None: there is more to do.
-    pub(super) fn step(&mut self) -> Result<Option<Folded>, StoreFailure> {
+    /// One step; or waits until the thread has folded `bytes` of the log, or all. None: there is more to do.
+    pub(super) fn step(&mut self, bytes: u64) -> Result<Option<Folded>, StoreFailure> {
         match self {
             Self::Here(folder) => folder.guarded_step(),
-            Self::Thread(thread) => thread.join().map(Some),
+            Self::Thread(thread) if thread.progress.wait_for(bytes) => thread.join().map(Some),
+            Self::Thread(_) => Ok(None),
         }
     }
 }
@@ -64,31 +68,36 @@ impl Folding {
 #[derive(Debug)]
 pub(super) struct FoldThread {
     stop: Arc<AtomicBool>,
-    is_finished: Arc<AtomicBool>,
+    progress: Arc<Progress>,
     thread: Option<JoinHandle<Result<Folded, StoreFailure>>>,
 }
 
 impl FoldThread {
     fn start(mut folder: Folder, waker: Arc<Mutex<Waker>>) -> std::io::Result<Self> {
-        let (stop, is_finished) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
+        let (stop, progress) = (Arc::new(AtomicBool::new(false)), Arc::new(Progress::default()));
         let stopped = Arc::clone(&stop);
-        let end = End { is_finished: Arc::clone(&is_finished), waker };
+        let end = End { progress: Arc::clone(&progress), waker };
         let run = move || {
-            let _end = end;
             while !stopped.load(Ordering::Relaxed) {
                 if let Some(folded) = folder.guarded_step()? {
                     return Ok(folded);
                 }
+                end.progress.advance(folder.folded);
             }
             Err(StoreFailure::Poisoned)
         };
         let thread = std::thread::Builder::new().name("store-fold".to_owned()).spawn(run)?;
-        Ok(Self { stop, is_finished, thread: Some(thread) })
+        Ok(Self { stop, progress, thread: Some(thread) })
     }
 
     /// Whether joining it takes no time to speak of.
     pub(super) fn is_finished(&self) -> bool {
-        self.is_finished.load(Ordering::Acquire)
+        self.progress.0.lock().is_finished
+    }
+
+    /// Bytes of frames that it has folded.
+    pub(super) fn folded(&self) -> u64 {
+        self.progress.0.lock().folded
     }
 
     fn join(&mut self) -> Result<Folded, StoreFailure> {
@@ -105,16 +114,49 @@ impl Drop for FoldThread {
     }
 }
 
+/// How far a fold is, for those who wait for it.
+#[derive(Debug, Default)]
+struct Progress(Mutex<Reached>, Condvar);
+
+#[derive(Debug, Default)]
+struct Reached {
+    /// Bytes of frames.
+    folded: u64,
+    /// Whether it has ended, however it did.
+    is_finished: bool,
+}
+
+impl Progress {
+    fn advance(&self, folded: u64) {
+        self.0.lock().folded = folded;
+        self.1.notify_all();
+    }
+
+    fn finish(&self) {
+        self.0.lock().is_finished = true;
+        self.1.notify_all();
+    }
+
+    /// Waits until so much is folded; whether all is.
+    fn wait_for(&self, folded: u64) -> bool {
+        let mut reached = self.0.lock();
+        while reached.folded < folded && !reached.is_finished {
+            self.1.wait(&mut reached);
+        }
+        reached.is_finished
+    }
+}
+
 /// Tells that a fold has ended, however it did: a failure must not wait for the next commit to be noticed.
 struct End {
-    is_finished: Arc<AtomicBool>,
+    progress: Arc<Progress>,
     waker: Arc<Mutex<Waker>>,
 }
 
 impl Drop for End {
     fn drop(&mut self) {
         // In this order: who sets a waker looks at the flag after that.
-        self.is_finished.store(true, Ordering::Release);
+        self.progress.finish();
         self.waker.lock().wake_by_ref();
     }
 }
@@ -125,14 +167,18 @@ pub(super) struct Folder {
     database: Arc<Database>,
     tail: Arc<Tail>,
     epochs: Epochs,
-    row_bytes: u64,
+    live_bytes: u64,
     /// Bytes of frames a step takes, about.
     step: usize,
     /// Partitions, and how many of their frames are folded.
     work: VecDeque<(OffsetsPartition, usize)>,
+    /// Bytes of frames that are folded.
+    folded: u64,
     opens: Opens,
     /// Rows that may be seen only when all is folded.
-    held: BTreeMap<Vec<u8>, Vec<u8>>,
+    held: BTreeMap<Vec<u8>, Row>,
+    /// The frame being folded.
+    frame: Vec<u8>,
 }
 
 impl Folder {
@@ -141,7 +187,7 @@ impl Folder {
         database: Arc<Database>,
         tail: Arc<Tail>,
         epochs: Epochs,
-        row_bytes: u64,
+        live_bytes: u64,
         step: usize,
     ) -> Self {
         let work = tail.partitions().into_iter().map(|partition| (partition, 0)).collect();
@@ -149,11 +195,13 @@ impl Folder {
             database,
             tail,
             epochs,
-            row_bytes,
+            live_bytes,
             step: step.max(1),
             work,
+            folded: 0,
             opens: Opens::default(),
             held: BTreeMap::new(),
+            frame: Vec::new(),
         }
     }
 
@@ -171,9 +219,10 @@ impl Folder {
         if finished {
             self.finish(&write)?;
         }
+        write_live_bytes(&write, self.live_bytes)?;
         seal::write(&write)?;
         write.commit().map_err(redb_failure)?;
-        Ok(finished.then_some(Folded { row_bytes: self.row_bytes }))
+        Ok(finished.then_some(Folded { live_bytes: self.live_bytes }))
     }
 
     fn fold_frames(&mut self, write: &WriteTransaction) -> Result<(), StoreFailure> {
@@ -182,6 +231,7 @@ impl Folder {
         let mut rows = StepRows {
             table: &table,
             open: &open,
+            current: (Vec::new(), Row::default()),
             changed: BTreeMap::new(),
             opens: &mut self.opens,
             held: &self.held,
@@ -193,16 +243,18 @@ impl Folder {
                 self.work.pop_front();
                 continue;
             };
-            if bytes > self.step {
+            if bytes > self.step || rows.changed.len() >= ROWS_A_STEP {
                 break;
             }
-            for record in RawRecord::all(&frame.records(&file)?) {
+            frame.read(&file, &mut self.frame)?;
+            for record in RawRecord::all(Frame::read(&mut self.frame.as_slice())?.records) {
                 fold(&mut rows, *partition, &record?)?;
             }
             bytes += frame.length();
             *done += 1;
         }
-        let changed = rows.changed;
+        self.folded += bytes as u64;
+        let changed = rows.changed();
         self.write_rows(table, changed)
     }
 
@@ -210,15 +262,14 @@ impl Folder {
     fn write_rows(
         &mut self,
         mut table: RowsInChange<'_>,
-        changed: BTreeMap<Vec<u8>, Option<Vec<u8>>>,
+        changed: BTreeMap<Vec<u8>, Row>,
     ) -> Result<(), StoreFailure> {
         for (key, row) in changed {
             self.held.remove(&key);
-            match row {
-                Some(row) if self.opens.began_in(&key, &row)? => {
-                    self.held.insert(key, row);
-                }
-                row => table.put(&key, row.as_deref(), &mut self.row_bytes)?,
+            if self.opens.began_in(&key, &row.bytes)? {
+                self.held.insert(key, row);
+            } else {
+                table.put(&key, &row, &mut self.live_bytes)?;
             }
         }
         table.finish()
@@ -228,7 +279,7 @@ impl Folder {
     fn finish(&mut self, write: &WriteTransaction) -> Result<(), StoreFailure> {
         let mut rows = RowsInChange::open(write)?;
         for (key, row) in std::mem::take(&mut self.held) {
-            rows.put(&key, Some(&row), &mut self.row_bytes)?;
+            rows.put(&key, &row, &mut self.live_bytes)?;
         }
         rows.finish()?;
         let mut open = OpenInChange::open(write)?;
@@ -247,7 +298,7 @@ impl Folder {
         for (partition, epoch) in &self.epochs {
             epochs.insert(partition.0, epoch.0).map_err(redb_failure)?;
         }
-        write_progress(write, self.tail.generation(), self.row_bytes)
+        write_folded(write, self.tail.generation())
     }
 }
 
@@ -275,26 +326,46 @@ impl Opens {
 struct StepRows<'a, 'txn> {
     table: &'a RowsInChange<'txn>,
     open: &'a Table<'txn, &'static [u8], ()>,
-    /// In order, so that rows side by side share the pages that are written.
-    changed: BTreeMap<Vec<u8>, Option<Vec<u8>>>,
+    /// The row that was asked for last, and its key: often the next one asked for as well.
+    current: (Vec<u8>, Row),
+    /// The others, in order, so that rows side by side share the pages that are written.
+    changed: BTreeMap<Vec<u8>, Row>,
     opens: &'a mut Opens,
-    held: &'a BTreeMap<Vec<u8>, Vec<u8>>,
+    held: &'a BTreeMap<Vec<u8>, Row>,
+}
+
+impl StepRows<'_, '_> {
+    /// All rows that were asked for.
+    fn changed(mut self) -> BTreeMap<Vec<u8>, Row> {
+        self.put_back();
+        self.changed
+    }
+
+    fn put_back(&mut self) {
+        let (key, row) = std::mem::take(&mut self.current);
+        if !key.is_empty() {
+            self.changed.insert(key, row);
+        }
+    }
+
+    fn take(&mut self, key: &[u8]) -> Result<Row, StoreFailure> {
+        if let Some(row) = self.changed.remove(key) {
+            return Ok(row);
+        }
+        match self.held.get(key) {
+            Some(row) => Ok(row.clone()),
+            None => self.table.get(key),
+        }
+    }
 }
 
 impl Rows for StepRows<'_, '_> {
-    fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>, StoreFailure> {
-        if let Some(row) = self.changed.get(key) {
-            return Ok(row.clone());
+    fn row(&mut self, key: &[u8]) -> Result<&mut Vec<u8>, StoreFailure> {
+        if self.current.0 != key {
+            self.put_back();
+            self.current = (key.to_vec(), self.take(key)?);
         }
-        if let Some(row) = self.held.get(key) {
-            return Ok(Some(row.clone()));
-        }
-        self.table.get(key)
-    }
-
-    fn set(&mut self, key: Vec<u8>, row: Option<Vec<u8>>) -> Result<(), StoreFailure> {
-        self.changed.insert(key, row);
-        Ok(())
+        Ok(&mut self.current.1.bytes)
     }
 
     fn add_open(&mut self, open: &[u8], key: &[u8]) -> Result<(), StoreFailure> {

@@ -151,8 +151,13 @@ impl LogFile {
     /// Reads bytes that are known to be there.
     pub(super) fn read(&self, at: u64, length: usize) -> Result<Vec<u8>, StoreFailure> {
         let mut bytes = vec![0; length];
-        self.backend.read(at, &mut bytes).map_err(io_failure)?;
+        self.read_exact(at, &mut bytes)?;
         Ok(bytes)
+    }
+
+    /// As [`LogFile::read`], into the place of what is there.
+    pub(super) fn read_exact(&self, at: u64, bytes: &mut [u8]) -> Result<(), StoreFailure> {
+        self.backend.read(at, bytes).map_err(io_failure)
     }
 
     /// What it begins with: a sector, or all of a shorter file.
@@ -174,10 +179,10 @@ impl LogFile {
         Ok(true)
     }
 
-    /// Gives space back that a log will hardly need: its file is no longer than twice the `bound` of its bytes.
+    /// Gives space back that a log will hardly need: its file is no longer than one and a half times the `bound` of its bytes.
     /// What it holds is over.
     pub(super) fn shrink(&self, bound: u64) -> Result<(), StoreFailure> {
-        let most = (2 * bound).next_multiple_of(self.growth) + self.growth;
+        let most = (bound / 2 * 3).next_multiple_of(self.growth) + self.growth;
         if self.length() > most {
             self.backend.set_len(most).map_err(io_failure)?;
             self.length.store(most, Ordering::Relaxed);

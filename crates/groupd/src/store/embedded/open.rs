@@ -165,7 +165,7 @@ fn assemble(
         epochs,
         active,
         other: Other::Free(free),
-        row_bytes: meta.row_bytes,
+        live_bytes: meta.live_bytes,
         buffer: EntryBuffer::new(),
         waker: Arc::new(Mutex::new(Waker::noop().clone())),
         _lock: lock,

@@ -9,11 +9,17 @@ use redb::{Range, ReadTransaction, ReadableTable, Table, TableDefinition, WriteT
 
 use super::tables::redb_failure;
 use crate::store::StoreFailure;
+use crate::store::fold::unfolded_bytes;
 
 /// Row key to row, as [`fold`](crate::store::fold) has them, and the row's checksum.
 const ROWS: TableDefinition<'static, &[u8], &[u8]> = TableDefinition::new("rows");
 /// What the keys of a partition's rows begin with, to the sum of their checksums.
 pub(super) const SUMS: TableDefinition<'static, [u8; 4], u64> = TableDefinition::new("sums");
+
+/// Bytes of a row's checksum, kept behind it.
+const CHECKSUM: usize = 4;
+/// Bytes by which a row is expected to grow when it is changed.
+const ROOM: usize = 64;
 
 type RowTable<'txn> = Table<'txn, &'static [u8], &'static [u8]>;
 
@@ -42,6 +48,23 @@ fn prefix_of(key: &[u8]) -> Result<[u8; 4], StoreFailure> {
     key.first_chunk().copied().ok_or_else(|| StoreFailure::Damaged("a row has no partition".to_owned()))
 }
 
+/// A row in the making.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Row {
+    /// What it is to be; empty: nothing.
+    pub(super) bytes: Vec<u8>,
+    /// What it is in the table; none if it is not there.
+    before: Option<Before>,
+}
+
+/// What a partition's sums have of a row.
+#[derive(Clone, Copy, Debug)]
+struct Before {
+    sum: u32,
+    /// Bytes of its records.
+    live_bytes: u64,
+}
+
 /// The rows within a transaction that changes them.
 pub(super) struct RowsInChange<'txn> {
     rows: RowTable<'txn>,
@@ -57,33 +80,35 @@ impl<'txn> RowsInChange<'txn> {
         Ok(Self { rows, sums, changes: BTreeMap::new() })
     }
 
-    pub(super) fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>, StoreFailure> {
-        let Some(kept) = self.rows.get(key).map_err(redb_failure)? else { return Ok(None) };
-        Ok(Some(checked(key, kept.value())?.0.to_vec()))
+    /// The row as it is, empty if there is none.
+    pub(super) fn get(&self, key: &[u8]) -> Result<Row, StoreFailure> {
+        let Some(kept) = self.rows.get(key).map_err(redb_failure)? else { return Ok(Row::default()) };
+        let (row, sum) = checked(key, kept.value())?;
+        let mut bytes = Vec::with_capacity(row.len() + ROOM);
+        bytes.extend_from_slice(row);
+        Ok(Row { bytes, before: Some(Before { sum, live_bytes: unfolded_bytes(key, row)? }) })
     }
 
-    /// Writes or removes a row; `bytes` counts those of keys and rows.
-    pub(super) fn put(
-        &mut self,
-        key: &[u8],
-        row: Option<&[u8]>,
-        bytes: &mut u64,
-    ) -> Result<(), StoreFailure> {
+    /// Writes a row that was read with [`RowsInChange::get`] and changed, or removes it if it is empty; `live_bytes`
+    /// counts those of the records that all rows stand for.
+    pub(super) fn put(&mut self, key: &[u8], row: &Row, live_bytes: &mut u64) -> Result<(), StoreFailure> {
         let sum = self.changes.entry(prefix_of(key)?).or_default();
-        let old = match row {
-            Some(row) => {
-                let new = checksum(key, row);
-                *sum = sum.wrapping_add(new.into());
-                *bytes += size(key, row);
-                self.rows.insert(key, [row, &new.to_le_bytes()].concat().as_slice())
-            }
-            None => self.rows.remove(key),
-        };
-        if let Some(old) = old.map_err(redb_failure)? {
-            let (row, old) = checked(key, old.value())?;
-            *sum = sum.wrapping_sub(old.into());
-            *bytes = bytes.saturating_sub(size(key, row));
+        if let Some(before) = row.before {
+            *sum = sum.wrapping_sub(before.sum.into());
+            *live_bytes = live_bytes.saturating_sub(before.live_bytes);
         }
+        if row.bytes.is_empty() {
+            self.rows.remove(key).map_err(redb_failure)?;
+            return Ok(());
+        }
+        let new = checksum(key, &row.bytes);
+        *sum = sum.wrapping_add(new.into());
+        *live_bytes += unfolded_bytes(key, &row.bytes)?;
+        let length = row.bytes.len() + CHECKSUM;
+        let mut kept = self.rows.insert_reserve(key, length).map_err(redb_failure)?;
+        let (kept_row, kept_sum) = kept.as_mut().split_at_mut(row.bytes.len());
+        kept_row.copy_from_slice(&row.bytes);
+        kept_sum.copy_from_slice(&new.to_le_bytes());
         Ok(())
     }
 
@@ -95,10 +120,6 @@ impl<'txn> RowsInChange<'txn> {
         }
         Ok(())
     }
-}
-
-fn size(key: &[u8], row: &[u8]) -> u64 {
-    (key.len() + row.len()) as u64
 }
 
 /// Reads the rows of one partition, as they are when it is made.

@@ -19,7 +19,7 @@ pub(super) const META: TableDefinition<'static, &str, u64> = TableDefinition::ne
 const FORMAT: &str = "format";
 const STORE: &str = "store";
 const FOLDED: &str = "folded";
-const ROW_BYTES: &str = "row_bytes";
+const LIVE_BYTES: &str = "live_bytes";
 const BEGUN: &str = "begun";
 
 /// What the store knows of itself.
@@ -31,8 +31,8 @@ pub(super) struct Meta {
     pub(super) folded: u64,
     /// The last generation of a log that may hold what was acknowledged: it must be there, or a later one.
     pub(super) begun: u64,
-    /// Bytes of keys and rows.
-    pub(super) row_bytes: u64,
+    /// Bytes of the records that the rows stand for.
+    pub(super) live_bytes: u64,
 }
 
 /// Reads what the store knows of itself.
@@ -57,12 +57,12 @@ pub(super) fn read_meta(database: &Database) -> Result<Meta, StoreFailure> {
     }
     // A store of before it was kept does not say; then 0 asks for nothing.
     let begun = number(BEGUN)?.unwrap_or(0);
-    Ok(Meta { store: needed(STORE)?, folded: needed(FOLDED)?, begun, row_bytes: needed(ROW_BYTES)? })
+    Ok(Meta { store: needed(STORE)?, folded: needed(FOLDED)?, begun, live_bytes: needed(LIVE_BYTES)? })
 }
 
 /// Makes all tables of a new store.
 pub(super) fn create(database: &Database, store: u64) -> Result<Meta, StoreFailure> {
-    let meta = Meta { store, folded: 0, begun: 0, row_bytes: 0 };
+    let meta = Meta { store, folded: 0, begun: 0, live_bytes: 0 };
     let mut write = database.begin_write().map_err(redb_failure)?;
     write.set_quick_repair(true);
     rows::create(&write)?;
@@ -73,7 +73,8 @@ pub(super) fn create(database: &Database, store: u64) -> Result<Meta, StoreFailu
         table.insert(FORMAT, u64::from(FORMAT_VERSION)).map_err(redb_failure)?;
         table.insert(STORE, store).map_err(redb_failure)?;
     }
-    write_progress(&write, meta.folded, meta.row_bytes)?;
+    write_live_bytes(&write, meta.live_bytes)?;
+    write_folded(&write, meta.folded)?;
     seal::write(&write)?;
     write.commit().map_err(redb_failure)?;
     Ok(meta)
@@ -92,16 +93,16 @@ pub(super) fn write_begun(database: &Database, generation: u64) -> Result<(), St
     write.commit().map_err(redb_failure)
 }
 
-/// Writes how far folding is.
-pub(super) fn write_progress(
-    write: &redb::WriteTransaction,
-    folded: u64,
-    row_bytes: u64,
-) -> Result<(), StoreFailure> {
+/// Writes which generation is the last one folded.
+pub(super) fn write_folded(write: &redb::WriteTransaction, generation: u64) -> Result<(), StoreFailure> {
     let mut table = write.open_table(META).map_err(redb_failure)?;
-    table.insert(FOLDED, folded).map_err(redb_failure)?;
-    table.insert(ROW_BYTES, row_bytes).map_err(redb_failure)?;
-    Ok(())
+    table.insert(FOLDED, generation).map(drop).map_err(redb_failure)
+}
+
+/// Writes how much the rows stand for: with each change of them.
+pub(super) fn write_live_bytes(write: &redb::WriteTransaction, bytes: u64) -> Result<(), StoreFailure> {
+    let mut table = write.open_table(META).map_err(redb_failure)?;
+    table.insert(LIVE_BYTES, bytes).map(drop).map_err(redb_failure)
 }
 
 /// Reads all epochs.

@@ -26,6 +26,7 @@ pub(super) struct Tail {
     next_sequence: u64,
     end: u64,
     frames: HashMap<OffsetsPartition, Vec<FrameAt>, RandomState>,
+    frame_bytes: u64,
 }
 
 impl Tail {
@@ -37,7 +38,14 @@ impl Tail {
         before: u64,
     ) -> Result<Self, StoreFailure> {
         file.start(store, generation, before)?;
-        Ok(Self { file, generation, next_sequence: 0, end: SECTOR, frames: HashMap::default() })
+        Ok(Self {
+            file,
+            generation,
+            next_sequence: 0,
+            end: SECTOR,
+            frames: HashMap::default(),
+            frame_bytes: 0,
+        })
     }
 
     /// Reads what `file` holds of its generation, and raises `epochs` by it.
@@ -48,7 +56,14 @@ impl Tail {
     ) -> Result<Self, StoreFailure> {
         // What is read is about to be built on: it must not be only in the system's memory.
         file.sync()?;
-        let mut tail = Self { file, generation, next_sequence: 0, end: SECTOR, frames: HashMap::default() };
+        let mut tail = Self {
+            file,
+            generation,
+            next_sequence: 0,
+            end: SECTOR,
+            frames: HashMap::default(),
+            frame_bytes: 0,
+        };
         while let Some(entry) = tail.file.entry(tail.end, store, (generation, tail.next_sequence))? {
             let mut rest = entry.frames.as_slice();
             while !rest.is_empty() {
@@ -94,6 +109,7 @@ impl Tail {
     pub(super) fn note(&mut self, partition: OffsetsPartition, at: u64, length: usize) {
         let length = u32::try_from(length).expect("invariant: a frame's length is a u32");
         self.frames.entry(partition).or_default().push(FrameAt { at, length });
+        self.frame_bytes += u64::from(length);
     }
 
     pub(super) fn generation(&self) -> u64 {
@@ -108,6 +124,11 @@ impl Tail {
     /// Bytes of entries.
     pub(super) fn bytes(&self) -> u64 {
         self.end - SECTOR
+    }
+
+    /// Bytes of frames: less than of entries, which are padded.
+    pub(super) fn frame_bytes(&self) -> u64 {
+        self.frame_bytes
     }
 
     pub(super) fn file(&self) -> Arc<LogFile> {
@@ -130,6 +151,13 @@ impl Tail {
 impl FrameAt {
     pub(super) fn length(self) -> usize {
         self.length as usize
+    }
+
+    /// Reads the frame into `bytes`, in the place of what is there.
+    pub(super) fn read(self, file: &LogFile, bytes: &mut Vec<u8>) -> Result<(), StoreFailure> {
+        bytes.clear();
+        bytes.resize(self.length(), 0);
+        file.read_exact(self.at, bytes)
     }
 
     /// The encoded records of the frame.

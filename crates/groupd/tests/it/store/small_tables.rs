@@ -92,8 +92,8 @@ const DAMAGES: [(&str, Damage); 13] = [
     ("a fold taken back", |write| number(write, "folded", Some(|old| old - 1))),
     ("a fold that was not", |write| number(write, "folded", Some(|old| old + 1))),
     ("an older log begun", |write| number(write, "begun", Some(|old| old - 1))),
-    ("other bytes of rows", |write| number(write, "row_bytes", Some(|old| old ^ 1))),
-    ("no bytes of rows", |write| number(write, "row_bytes", None)),
+    ("other bytes alive", |write| number(write, "live_bytes", Some(|old| old ^ 1))),
+    ("no bytes alive", |write| number(write, "live_bytes", None)),
     ("no seal", |write| number(write, "seal", None)),
     ("an older epoch", |write| {
         write.open_table(EPOCHS).unwrap().insert(SMALL.0, 0).unwrap();
