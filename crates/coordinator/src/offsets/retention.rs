@@ -27,6 +27,8 @@ pub(crate) struct Pass {
     place: u32,
     /// The last partition that was, of the group there: its offsets are too many for one slice.
     after: Option<TopicPartition>,
+    /// The same where partitions are deleted: how many of them are done in the group there.
+    deleted: usize,
 }
 
 #[derive(Debug)]
@@ -39,13 +41,13 @@ enum Work {
 
 impl Pass {
     pub(crate) fn clean_up() -> Self {
-        Self { work: Work::CleanUp, place: 0, after: None }
+        Self { work: Work::CleanUp, place: 0, after: None, deleted: 0 }
     }
 
     pub(crate) fn delete(mut partitions: Vec<TopicPartition>) -> Self {
         partitions.sort_unstable();
         partitions.dedup();
-        Self { work: Work::Delete(partitions), place: 0, after: None }
+        Self { work: Work::Delete(partitions), place: 0, after: None, deleted: 0 }
     }
 
     /// Does the next slice, and leaves the rest for the next tick.
@@ -59,15 +61,21 @@ impl Pass {
             }
             // What was begun of this group is gone on with only if it is still the one in that place.
             let after = self.after.take().filter(|_| index.number() == self.place);
+            let deleted = std::mem::take(&mut self.deleted);
+            let deleted = if index.number() == self.place { deleted } else { 0 };
             let looked_at = match &self.work {
                 Work::CleanUp => {
                     let expired = expire(coordinator, index, (after.as_ref(), left));
                     self.after = expired.last;
                     expired.looked_at
                 }
-                Work::Delete(partitions) => delete(coordinator, index, partitions),
+                Work::Delete(partitions) => {
+                    let (looked_at, done) = delete_some(coordinator, index, &partitions[deleted..], left);
+                    self.deleted = if deleted + done < partitions.len() { deleted + done } else { 0 };
+                    looked_at
+                }
             };
-            if self.after.is_some() {
+            if self.after.is_some() || self.deleted > 0 {
                 next = Some(index.number());
                 break;
             }
@@ -98,14 +106,31 @@ fn expire(
     expired
 }
 
-/// Removes the partitions' offsets, however many; returns how many there were.
+/// Removes the offsets of the first of these partitions, `most` of them if the group has any. Returns how many were
+/// looked at, and how many partitions are done.
+fn delete_some(
+    coordinator: &mut Coordinator,
+    index: GroupIndex,
+    partitions: &[TopicPartition],
+    most: usize,
+) -> (usize, usize) {
+    let (mut looked_at, mut done) = (0, 0);
+    while looked_at < most && done < partitions.len() {
+        let end = partitions.len().min(done + most - looked_at);
+        looked_at += delete(coordinator, index, &partitions[done..end]);
+        done = end;
+    }
+    (looked_at, done)
+}
+
+/// Removes the partitions' offsets; returns how many were looked at: none to speak of if there were none.
 fn delete(coordinator: &mut Coordinator, index: GroupIndex, partitions: &[TopicPartition]) -> usize {
     let Some((turn, group)) = coordinator.turn_and_group(index) else { return 0 };
     let deleted = remove(turn, &mut group.offsets, partitions);
-    let count = deleted.len();
+    let looked_at = if deleted.is_empty() { 0 } else { partitions.len() };
     forget(turn, group, deleted, |partition| EventKind::OffsetDeleted { partition });
     remove_if_bare(coordinator, index, "it is empty and the topics of its offsets are deleted");
-    count
+    looked_at
 }
 
 /// Removes the offsets of some partitions by request.

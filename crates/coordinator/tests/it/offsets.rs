@@ -461,6 +461,7 @@ fn hostile_sizes_stay_linear() {
         host.txn_commit("g", ProducerId(i64::try_from(producer).expect("small")), some.collect());
     }
     host.turn(Input::TopicPartitionsDeleted(accepted.clone()));
+    host.advance(10);
     while let Some(id) = host.waiting.front().copied() {
         host.report(id, Ok(()));
     }

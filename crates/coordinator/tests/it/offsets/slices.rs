@@ -77,3 +77,26 @@ fn offsets_of_a_large_group_expire_in_slices() {
     host.restart();
     assert_eq!(host.fetch("g", None, true).len(), 2_000, "each has its tombstone");
 }
+
+#[test]
+fn offsets_of_deleted_topics_go_in_slices() {
+    let mut host = host_with_many();
+    host.commit("g", vec![offset(partition("kept", 0), 1)]);
+    host.commit("small", vec![offset(partition("b", 5_999), 1), offset(partition("kept", 0), 1)]);
+    let topics = ["a", "b"].into_iter();
+    let all = topics.flat_map(|topic| (0..MANY / 2).map(move |n| partition(topic, n))).collect();
+    host.turn(Input::TopicPartitionsDeleted(all));
+    let deleted = |host: &Host| {
+        host.events.iter().filter(|event| matches!(event, EventKind::OffsetDeleted { .. })).count()
+    };
+    let at_once = deleted(&host);
+    assert!((1..=4_000).contains(&at_once), "{at_once} in one turn");
+    host.advance(20);
+    assert_eq!(deleted(&host), 12_001);
+    host.restart();
+    for group in ["g", "small"] {
+        let left = host.fetch(group, None, true);
+        let left: Vec<_> = left.iter().map(|found| found.partition.clone()).collect();
+        assert_eq!(left, [partition("kept", 0)], "{group}: each has its tombstone");
+    }
+}
