@@ -1,5 +1,6 @@
 //! Offsets beyond what scenarios can say: late writes, many groups, what is told of it; and seeds against a replay.
 
+mod reports;
 mod slices;
 
 use std::collections::{BTreeMap, VecDeque};
