@@ -202,3 +202,17 @@ fn programs_get_json() {
     assert_eq!(rows[0]["name"], "listen");
     assert_eq!(rows[0]["environment"], "GROUPD_LISTEN");
 }
+
+#[test]
+fn a_simulated_clock_is_asked_for_and_needs_a_way_to_be_moved() {
+    assert!(!Settings::default().simulated_clock, "never by default");
+    for (typed, environment) in [
+        ("--simulated-clock", &[][..]),
+        ("", &[("GROUPD_SIMULATED_CLOCK", "true")]),
+        ("--set simulated.clock=true", &[]),
+    ] {
+        assert!(load(typed, environment).unwrap().0.simulated_clock, "{typed}");
+    }
+    let refused = problems("--simulated-clock --http off", &[]);
+    assert!(refused.contains("needs http, which is off (--http)"), "{refused}");
+}

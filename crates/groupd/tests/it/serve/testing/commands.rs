@@ -93,3 +93,33 @@ fn everybody_is_told_that_the_clock_is_simulated() {
     let seconds = format!("\ngroupd_simulated_clock_timestamp_seconds {}\n", now_ms(&server) / 1_000);
     assert!(metrics.contains(&seconds), "{metrics}");
 }
+
+#[test]
+fn what_is_typed_wrong_is_told_with_how_it_is_typed() {
+    for (typed, shown) in [
+        ("clock", "advance"),
+        ("clock advance", "<TIME>"),
+        ("clock advance 1s --silent x --silent-all", "cannot be used with"),
+        ("clock run --for soon", "is no time"),
+        ("fault", "lose-answer"),
+        ("fault fail Heartbeat", "<ERROR>"),
+        ("fault clear", "<NUMBER>"),
+        ("fault clear x", "invalid value"),
+        ("fault move", "<GROUP>"),
+    ] {
+        let told = groupd("127.0.0.1:1", typed).expect(2);
+        assert!(told.err.contains(shown), "{typed}: {told:?}");
+    }
+    for (typed, shown) in [
+        ("clock --help", "--simulated-clock"),
+        ("clock advance --help", "--silent-all"),
+        ("fault --help", "store-slow"),
+        ("fault delay --help", "--client-id"),
+        ("--help", "--simulated-clock"),
+    ] {
+        let told = groupd("127.0.0.1:1", typed).expect(0);
+        assert!(told.out.contains(shown), "{typed}: {told:?}");
+    }
+    let refused = groupd("127.0.0.1:1", "serve --simulated-clock --http off").expect(2);
+    assert!(refused.err.contains("needs http"), "{refused:?}");
+}
