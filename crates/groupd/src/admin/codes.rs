@@ -52,7 +52,7 @@ fn known(code: i16) -> Option<(&'static str, &'static str)> {
         41 => ("NOT_CONTROLLER", "the controller has moved; try again"),
         42 => ("INVALID_REQUEST", "the server finds the request wrong; its log says more"),
         44 => ("POLICY_VIOLATION", "the server's policy does not allow it"),
-        60 => ("DELETE_TOPIC_AUTHORIZATION_FAILED", "the server does not allow it"),
+        60 => ("REASSIGNMENT_IN_PROGRESS", "partitions are being moved; try again later"),
         68 => ("NON_EMPTY_GROUP", "the group has live members; stop or evict them first"),
         GROUP_ID_NOT_FOUND => ("GROUP_ID_NOT_FOUND", "there is no such group"),
         73 => ("TOPIC_DELETION_DISABLED", "the server is set not to delete topics"),
