@@ -72,8 +72,8 @@ impl Node {
                 note_bytes: settings.offset_metadata_max_bytes,
             },
             request_memory: Arc::new(RequestMemory::new(
-                // Or the largest request would wait for ever.
-                settings.queued_max_request_bytes.max(settings.socket_request_max_bytes),
+                settings.queued_max_request_bytes,
+                settings.socket_request_max_bytes,
             )),
             auto_create: settings.auto_create_topics_enable,
             default_partitions: settings.num_partitions,

@@ -3,7 +3,8 @@
 //!
 //! A little is for nothing, so that most requests never come here. For a request that is larger, room for all of it is taken
 //! at once when its first bytes are here, in the order of asking: nobody waits while holding half of what it needs. Who
-//! holds room and does not send the request ends its own connection, if others wait for it.
+//! holds room and does not send the request ends its own connection, if others wait for it. Very large requests have room of
+//! their own: a few that stay half must not keep out what most clients send.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -19,29 +20,44 @@ use crate::telemetry::name;
 const FREE: usize = 8 * 1024;
 /// Bytes of one permit.
 const UNIT: usize = 1024;
-/// How long a request that has room may take to come whole, while others wait.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// Requests of more bytes have room of their own.
+const MEDIUM: usize = 1024 * 1024;
+/// How long a request that has room may take to come whole, while others wait; and a second for each [`MEDIUM`] of it.
+const PATIENCE: Duration = Duration::from_secs(5);
 /// How often it is looked whether others wait.
 const LOOK: Duration = Duration::from_secs(1);
 
 /// What there is for all connections.
 #[derive(Debug)]
 pub(crate) struct RequestMemory {
-    room: Arc<Semaphore>,
+    /// For requests of up to [`MEDIUM`] bytes; empty where there is too little for that.
+    medium: Arc<Semaphore>,
+    large: Arc<Semaphore>,
+    has_medium: bool,
     /// How many connections wait for room.
     waiting: AtomicUsize,
     patience: Duration,
 }
 
 impl RequestMemory {
-    /// `total` bytes: at least those of the largest request.
-    pub(crate) fn new(total: usize) -> Self {
-        Self::with_patience(total, PATIENCE)
+    /// `total` bytes, or at least those of the `largest` request: it would wait for ever.
+    pub(crate) fn new(total: usize, largest: usize) -> Self {
+        Self::with_patience(total, largest, PATIENCE)
     }
 
-    fn with_patience(total: usize, patience: Duration) -> Self {
-        let permits = units(total).min(Semaphore::MAX_PERMITS);
-        Self { room: Arc::new(Semaphore::new(permits)), waiting: AtomicUsize::new(0), patience }
+    fn with_patience(total: usize, largest: usize, patience: Duration) -> Self {
+        let total = total.max(largest);
+        let medium = (total / 4).min(total - largest);
+        let has_medium = medium >= MEDIUM;
+        let medium = if has_medium { medium } else { 0 };
+        let room = |bytes| Arc::new(Semaphore::new(units(bytes).min(Semaphore::MAX_PERMITS)));
+        let large = room(total - medium);
+        let medium = room(medium);
+        Self { medium, large, has_medium, waiting: AtomicUsize::new(0), patience }
+    }
+
+    fn of(&self, bytes: usize) -> &Arc<Semaphore> {
+        if bytes <= MEDIUM && self.has_medium { &self.medium } else { &self.large }
     }
 
     /// Nothing of it, for a connection that begins.
@@ -54,7 +70,7 @@ impl RequestMemory {
 #[derive(Debug)]
 pub(super) struct Held {
     memory: Arc<RequestMemory>,
-    /// For the request that is being read, since when.
+    /// For the request that is being read, and until when it is to be here.
     room: Option<(OwnedSemaphorePermit, Instant)>,
 }
 
@@ -71,7 +87,7 @@ impl Held {
             return;
         }
         let permits = u32::try_from(units(bytes)).unwrap_or(u32::MAX);
-        let all = Arc::clone(&self.memory.room);
+        let all = Arc::clone(self.memory.of(bytes));
         let room = if let Ok(room) = Arc::clone(&all).try_acquire_many_owned(permits) {
             room
         } else {
@@ -79,7 +95,9 @@ impl Held {
             let _waits = Waits::new(&self.memory.waiting);
             all.acquire_many_owned(permits).await.expect("invariant: the semaphore is never closed")
         };
-        self.room = Some((room, Instant::now()));
+        let seconds = u64::try_from(bytes / MEDIUM).unwrap_or(u64::MAX);
+        let patience = self.memory.patience.saturating_add(Duration::from_secs(seconds));
+        self.room = Some((room, Instant::now() + patience));
     }
 
     /// The share of the request that was being read and is here whole; `None`: it holds nothing.
@@ -90,8 +108,8 @@ impl Held {
 
     /// Ends when the request that has room is not whole for too long, and others wait.
     pub(super) async fn keeps_others_waiting(&mut self) {
-        let Some((_, since)) = &self.room else { return std::future::pending().await };
-        tokio::time::sleep_until(*since + self.memory.patience).await;
+        let Some((_, until)) = &self.room else { return std::future::pending().await };
+        tokio::time::sleep_until(*until).await;
         while self.memory.waiting.load(Ordering::Relaxed) == 0 {
             tokio::time::sleep(LOOK).await;
         }
@@ -129,7 +147,7 @@ mod tests {
     const TOTAL: usize = 100 * UNIT;
 
     fn memory() -> Arc<RequestMemory> {
-        Arc::new(RequestMemory::with_patience(TOTAL, Duration::ZERO))
+        Arc::new(RequestMemory::with_patience(TOTAL, TOTAL, Duration::ZERO))
     }
 
     fn is_ready(future: Pin<&mut impl Future<Output = ()>>) -> bool {
@@ -157,7 +175,16 @@ mod tests {
         assert!(has_room(&mut second, FREE + 1));
         // A connection ends, and with it what it held.
         drop(second);
-        assert_eq!(memory.room.available_permits(), 100);
+        assert_eq!(memory.large.available_permits(), 100);
+    }
+
+    #[test]
+    fn very_large_requests_keep_no_others_out() {
+        let memory = Arc::new(RequestMemory::new(12 * MEDIUM, 8 * MEDIUM));
+        let [mut first, mut second, mut third] = std::array::from_fn(|_| Arc::clone(&memory).hold());
+        assert!(has_room(&mut first, 8 * MEDIUM) && !has_room(&mut second, 2 * MEDIUM));
+        assert!(has_room(&mut second, MEDIUM) && has_room(&mut third, MEDIUM));
+        assert_eq!(memory.medium.available_permits(), MEDIUM / UNIT);
     }
 
     #[test]
