@@ -13,6 +13,7 @@ use crate::groups::{GroupIndex, Groups};
 use crate::hasher::Hasher;
 use crate::ids::GroupId;
 use crate::messages::{GroupError, Input, Output, Record, Request};
+use crate::offsets::Position;
 use crate::offsets::retention::Pass;
 use crate::offsets::transactions::{self, OpenTransactions};
 use crate::partitions::Partitions;
@@ -120,7 +121,10 @@ impl Coordinator {
             Input::EndTransaction { producer, partitions, outcome } => {
                 transactions::end(self, producer, &partitions, outcome);
             }
-            Input::TopicPartitionsDeleted(partitions) => Pass::delete(partitions).go_on(self),
+            Input::TopicPartitionsDeleted(partitions) => {
+                let pass = Pass::delete(partitions, self.turn.mark());
+                pass.go_on(self);
+            }
             Input::CleanUp => Pass::clean_up().go_on(self),
             Input::BeginLoad(partition, epoch) => self.begin_load(partition, epoch),
             Input::Load(partition, records) => {
@@ -253,7 +257,9 @@ impl Coordinator {
         let epoch = self.partitions.serving(partition).unwrap_or_default();
         let (hasher, unix_ms) = (self.hasher, self.turn.unix_ms());
         let name_sum = self.turn.sessions.name_sum(&name);
-        self.groups.insert(|index| Group::new(name, name_sum, index, (partition, epoch), hasher, unix_ms))
+        let owned = (partition, epoch);
+        let made = (Position::stored(self.turn.next_store_id()), unix_ms);
+        self.groups.insert(|index| Group::new(name, name_sum, index, owned, hasher, made))
     }
 
     /// Deletes a group without members for good: tombstones for its offsets and itself are written.

@@ -23,7 +23,7 @@ use crate::groups::GroupIndex;
 use crate::hasher::Hasher;
 use crate::ids::{Blob, Generation, GroupId, InstanceId, MemberId, OffsetsPartition, OwnerEpoch};
 use crate::messages::{GroupRecord, MemberRecord, Record, Token};
-use crate::offsets::{GroupOffsets, Subscription};
+use crate::offsets::{GroupOffsets, Position, Subscription};
 use crate::sessions::NameSum;
 
 /// `consumer`: the protocol type whose metadata says which topics a member reads.
@@ -68,6 +68,10 @@ pub(crate) struct Group {
     pub(crate) subscription: Subscription,
     /// Committed offsets and those under way.
     pub(crate) offsets: GroupOffsets,
+    /// Its place among all writes when it was made or loaded here.
+    pub(crate) since: Position,
+    /// Of the latest commit that was asked to be stored.
+    pub(crate) last_commit: Position,
 }
 
 impl Group {
@@ -78,7 +82,7 @@ impl Group {
         index: GroupIndex,
         (partition, epoch): (OffsetsPartition, OwnerEpoch),
         hasher: Hasher,
-        unix_ms: i64,
+        (since, unix_ms): (Position, i64),
     ) -> Self {
         Self {
             name_hash: hasher.hash_text(name.as_str()),
@@ -103,6 +107,8 @@ impl Group {
             latest_news_of: MemberId::default(),
             subscription: Subscription::default(),
             offsets: GroupOffsets::default(),
+            since,
+            last_commit: Position::FIRST,
         }
     }
 

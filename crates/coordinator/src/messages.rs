@@ -66,7 +66,8 @@ pub enum Input {
         /// Whether it committed (else it aborted).
         outcome: TransactionOutcome,
     },
-    /// These topic partitions no longer exist: their offsets go.
+    /// These topic partitions no longer exist: the offsets committed for them so far go, in slices. What is committed from
+    /// now on, because the topic is made anew, stays.
     TopicPartitionsDeleted(Vec<TopicPartition>),
     /// Remove expired offsets and empty groups without offsets, now. (Also done every
     /// `offsets_retention_check_interval` by itself.)

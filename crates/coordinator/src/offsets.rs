@@ -123,6 +123,16 @@ impl GroupOffsets {
         slot.store(position, Value::of_record(record));
     }
 
+    /// Those of `partitions` whose offset was stored before `position`, and to which nothing is under way.
+    pub(crate) fn settled_before(
+        &self,
+        position: Position,
+        partitions: &[TopicPartition],
+    ) -> Vec<TopicPartition> {
+        let is_settled = |slot: &Slot| slot.is_stable() && slot.position() < position;
+        partitions.iter().filter(|p| self.committed.slot(p).is_some_and(is_settled)).cloned().collect()
+    }
+
     /// The partitions' offsets go, with all that is under way to them: tombstones stand at `position`. Returns those that
     /// were there. Fastest if those of a topic stand together.
     pub(crate) fn remove(

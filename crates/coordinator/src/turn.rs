@@ -96,6 +96,13 @@ impl Turn {
         StoreId(self.next_store)
     }
 
+    /// A place in the order of writes that no write takes: those asked for so far are before it, all others behind.
+    pub(crate) fn mark(&mut self) -> StoreId {
+        let id = self.next_store_id();
+        self.next_store += 1;
+        id
+    }
+
     /// Asks for a write, and parks who waits for it until it is reported or takes too long.
     pub(crate) fn store_and_wait(&mut self, group: &Group, records: Vec<Record>, waiting: DelayedStore) {
         let id = self.store(group, records);

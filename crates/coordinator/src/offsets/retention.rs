@@ -3,6 +3,10 @@
 //! Both mean a pass over all groups, which there may be millions of. It is made in slices, a tick apart, so that no
 //! turn is held up: few groups are done at once, many within moments. A group that comes meanwhile may be missed, but
 //! it has nothing yet that is old.
+//!
+//! A deleted topic may be made anew, and be committed to, before the pass has come to the group. What was asked for
+//! since the deletion stays. Where it cannot be told from what was there before, because a write or a transaction of
+//! the partition is under way, the offset stays as well: one too many rather than one that was acknowledged too few.
 
 use super::{Expired, GroupOffsets, Position, Retention, Subscription};
 use crate::coordinator::Coordinator;
@@ -11,7 +15,7 @@ use crate::events::EventKind;
 use crate::group::{Group, Phase};
 use crate::groups::GroupIndex;
 use crate::ids::TopicPartition;
-use crate::messages::Record;
+use crate::messages::{Record, StoreId};
 use crate::turn::Turn;
 
 /// How many groups one slice looks at: well under a millisecond if nothing is to be done.
@@ -35,8 +39,8 @@ pub(crate) struct Pass {
 enum Work {
     /// Expired offsets go, then empty groups without offsets.
     CleanUp,
-    /// These partitions no longer exist: their offsets go, then empty groups without offsets.
-    Delete(Vec<TopicPartition>),
+    /// These partitions were deleted: the offsets committed for them before go, then empty groups without offsets.
+    Delete(Vec<TopicPartition>, Position),
 }
 
 impl Pass {
@@ -44,10 +48,12 @@ impl Pass {
         Self { work: Work::CleanUp, place: 0, after: None, deleted: 0 }
     }
 
-    pub(crate) fn delete(mut partitions: Vec<TopicPartition>) -> Self {
+    /// The partitions were deleted at the time of `mark`.
+    pub(crate) fn delete(mut partitions: Vec<TopicPartition>, mark: StoreId) -> Self {
         partitions.sort_unstable();
         partitions.dedup();
-        Self { work: Work::Delete(partitions), place: 0, after: None, deleted: 0 }
+        let work = Work::Delete(partitions, Position::stored(mark));
+        Self { work, place: 0, after: None, deleted: 0 }
     }
 
     /// Does the next slice, and leaves the rest for the next tick.
@@ -69,8 +75,9 @@ impl Pass {
                     self.after = expired.last;
                     expired.looked_at
                 }
-                Work::Delete(partitions) => {
-                    let (looked_at, done) = delete_some(coordinator, index, &partitions[deleted..], left);
+                Work::Delete(partitions, at) => {
+                    let partitions_left = (&partitions[deleted..], *at);
+                    let (looked_at, done) = delete_some(coordinator, index, partitions_left, left);
                     self.deleted = if deleted + done < partitions.len() { deleted + done } else { 0 };
                     looked_at
                 }
@@ -106,27 +113,41 @@ fn expire(
     expired
 }
 
-/// Removes the offsets of the first of these partitions, `most` of them if the group has any. Returns how many were
-/// looked at, and how many partitions are done.
+/// Removes the offsets of the first of these partitions, which were deleted at a position, `most` of them if the group
+/// has any. Returns how many were looked at, and how many partitions are done.
 fn delete_some(
     coordinator: &mut Coordinator,
     index: GroupIndex,
-    partitions: &[TopicPartition],
+    (partitions, at): (&[TopicPartition], Position),
     most: usize,
 ) -> (usize, usize) {
     let (mut looked_at, mut done) = (0, 0);
     while looked_at < most && done < partitions.len() {
         let end = partitions.len().min(done + most - looked_at);
-        looked_at += delete(coordinator, index, &partitions[done..end]);
+        looked_at += delete(coordinator, index, &partitions[done..end], at);
         done = end;
     }
     (looked_at, done)
 }
 
-/// Removes the partitions' offsets; returns how many were looked at: none to speak of if there were none.
-fn delete(coordinator: &mut Coordinator, index: GroupIndex, partitions: &[TopicPartition]) -> usize {
+/// Removes the offsets of partitions that were deleted at a position; returns how many were looked at: none to speak of
+/// if there were none.
+fn delete(
+    coordinator: &mut Coordinator,
+    index: GroupIndex,
+    partitions: &[TopicPartition],
+    at: Position,
+) -> usize {
     let Some((turn, group)) = coordinator.turn_and_group(index) else { return 0 };
-    let deleted = remove(turn, &mut group.offsets, partitions);
+    if group.since > at {
+        return 0;
+    }
+    let deleted = if group.last_commit < at {
+        remove(turn, &mut group.offsets, partitions)
+    } else {
+        let settled = group.offsets.settled_before(at, partitions);
+        remove(turn, &mut group.offsets, &settled)
+    };
     let looked_at = if deleted.is_empty() { 0 } else { partitions.len() };
     forget(turn, group, deleted, |partition| EventKind::OffsetDeleted { partition });
     remove_if_bare(coordinator, index, "it is empty and the topics of its offsets are deleted");

@@ -43,6 +43,7 @@ pub(crate) fn handle(coordinator: &mut Coordinator, token: Token, request: Offse
     let records = accepted.offsets.iter().map(record).collect();
     group.offsets.begin_commit(&accepted.offsets, &mut turn.topic_names);
     let position = Position::stored(turn.next_store_id());
+    group.last_commit = position;
     let pending = Pending { group: index, position, accepted, expire_timestamp_ms, token: Some(token) };
     turn.store_and_wait(group, records, DelayedStore::OffsetCommit(pending));
 }

@@ -42,6 +42,7 @@ pub(crate) fn handle(coordinator: &mut Coordinator, token: Token, request: TxnOf
     let record = |offset| Record::TxnOffset(producer, offset_write::record(&group.name, offset, None));
     let records = accepted.offsets.iter().map(record).collect();
     let position = Position::stored(turn.next_store_id());
+    group.last_commit = position;
     let names = &mut turn.topic_names;
     group.offsets.begin_transactional_commit(position, producer, &accepted.offsets, names);
     let pending = Pending { group: index, producer, position, accepted, token: Some(token) };

@@ -100,3 +100,50 @@ fn offsets_of_deleted_topics_go_in_slices() {
         assert_eq!(left, [partition("kept", 0)], "{group}: each has its tombstone");
     }
 }
+
+/// The topics are deleted; the first slice is done; made anew, they are committed to before the others come.
+#[test]
+fn what_is_committed_after_a_deletion_stays() {
+    for is_answered_late in [false, true] {
+        let mut host = host_with_many();
+        host.commit("loaded", vec![offset(partition("b", 0), 1), offset(partition("b", 1), 1)]);
+        host.restart();
+        let topics = ["a", "b"].into_iter();
+        let all = topics.flat_map(|topic| (0..MANY / 2).map(move |n| partition(topic, n))).collect();
+        host.turn(Input::TopicPartitionsDeleted(all));
+        host.reports = !is_answered_late;
+        host.commit("g", vec![offset(partition("b", 5_999), 70)]);
+        host.commit("loaded", vec![offset(partition("b", 1), 71)]);
+        host.commit("new", vec![offset(partition("b", 2), 72)]);
+        if is_answered_late {
+            // While the writes are under way the slices pass by.
+            host.advance(20);
+            host.reports = true;
+            while let Some(id) = host.waiting.front().copied() {
+                host.report(id, Ok(()));
+            }
+        }
+        host.advance(20);
+        for restarted in [false, true] {
+            if restarted {
+                host.restart();
+            }
+            for (group, index, value) in [("g", 5_999, 70), ("loaded", 1, 71), ("new", 2, 72)] {
+                let left = host.fetch(group, None, true);
+                let left: Vec<_> = left.iter().map(|found| (found.partition.clone(), found.offset)).collect();
+                assert_eq!(left, [(partition("b", index), value)], "{group}, late: {is_answered_late}");
+            }
+        }
+    }
+}
+
+/// A partition that comes back while the slices go on brings what it had: nobody can tell any more when it was committed.
+#[test]
+fn a_group_that_is_loaded_behind_a_deletion_keeps_what_it_brings() {
+    let mut host = host_with_many();
+    host.turn(Input::TopicPartitionsDeleted((0..MANY / 2).map(|n| partition("b", n)).collect()));
+    host.commit("g", vec![offset(partition("b", 5_999), 70)]);
+    host.restart();
+    host.advance(20);
+    assert_eq!(host.fetch("g", Some(vec![partition("b", 5_999)]), true)[0].offset, 70);
+}
