@@ -80,7 +80,8 @@ fn what(group: &Group, operation: &Delayed) -> Option<String> {
         Delayed::Store(waiting) => match &**waiting {
             DelayedStore::Assignment(waiting) => {
                 let generation = relative(waiting.generation);
-                let each: Vec<_> = waiting.assignments.iter().map(|a| a.escape_ascii().to_string()).collect();
+                let brought = if waiting.generation == group.assigned_in { &*group.brought } else { &[] };
+                let each: Vec<_> = brought.iter().map(|a| a.escape_ascii().to_string()).collect();
                 (waiting.group, format!("assignment {generation} {each:?}"))
             }
             DelayedStore::Replacement(waiting) => {

@@ -60,6 +60,10 @@ pub(crate) struct Group {
     syncs_due: usize,
     /// Members came while the first round waited: the initial delay may be extended.
     pub(crate) new_member_added: bool,
+    /// The latest generation whose leader has brought an assignment.
+    pub(crate) assigned_in: Generation,
+    /// What it brought, as the members joined, while that is being stored.
+    pub(crate) brought: Vec<Blob>,
     /// When the latest round of rebalancing began.
     pub(crate) round_started: Timestamp,
     /// Who joined or went last: whom a round that is complete waited for.
@@ -103,6 +107,8 @@ impl Group {
             awaiting_join: 0,
             syncs_due: 0,
             new_member_added: false,
+            assigned_in: Generation::NONE,
+            brought: Vec::new(),
             round_started: Timestamp::ZERO,
             latest_news_of: MemberId::default(),
             subscription: Subscription::default(),

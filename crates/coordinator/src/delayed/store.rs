@@ -9,7 +9,7 @@ use crate::coordinator::Coordinator;
 use crate::events::EventKind;
 use crate::group::{Group, MemberIndex, Phase, PhaseEvent};
 use crate::groups::GroupIndex;
-use crate::ids::{Blob, Generation, MemberId};
+use crate::ids::{Generation, MemberId};
 use crate::messages::{GroupError, Response, StoreError, StoreId};
 use crate::requests::{join_group, offset_commit, txn_offset_commit};
 use crate::turn::Turn;
@@ -27,15 +27,13 @@ pub(crate) enum DelayedStore {
     TxnOffsetCommit(txn_offset_commit::Pending),
 }
 
-/// The leader's assignment.
+/// The leader's assignment, which the group keeps meanwhile.
 #[derive(Debug)]
 pub(crate) struct AssignmentStore {
     pub(crate) group: GroupIndex,
     pub(crate) generation: Generation,
     /// Who brought it.
     pub(crate) leader: MemberId,
-    /// In join order.
-    pub(crate) assignments: Vec<Blob>,
 }
 
 /// What it takes to answer a replaced static member, or to take the replacement back.
@@ -98,11 +96,15 @@ fn on_assignment_ended(
     // Somebody may have joined, left or come back meanwhile; the group may even wait for the assignment of a later
     // generation. Then this write decides nothing: who waited for it was told when the group moved on.
     if group.phase() != Phase::CompletingRebalance || group.generation != waiting.generation {
+        if group.assigned_in == waiting.generation {
+            group.brought = Vec::new();
+        }
         return;
     }
+    let assignments = std::mem::take(&mut group.brought);
     match outcome {
         Ok(()) => {
-            sync::assign(turn, group, waiting.assignments);
+            sync::assign(turn, group, assignments);
             turn.transition(group, PhaseEvent::AssignmentStored);
             turn.counters.rebalances_completed += 1;
             let (members, took_ms) = (group.members.len(), turn.now.ticks_since(group.round_started));

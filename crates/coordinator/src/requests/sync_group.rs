@@ -70,8 +70,21 @@ fn sync(
     }
 }
 
-/// Asks for the leader's assignment to be kept, with nothing for those it left out. Strangers are ignored.
+/// Asks for the leader's assignment to be kept. One that it brings once more in the same generation, because it lost
+/// its connection, is not looked at: the members are given the first, so the first has to stand last in the log.
 fn store_assignment(turn: &mut Turn, group: &mut Group, assignments: Vec<(MemberId, Blob)>) {
+    if group.assigned_in != group.generation {
+        group.assigned_in = group.generation;
+        group.brought = in_order(turn, group, assignments);
+    }
+    let record = group.record(group.brought.iter());
+    let waiting =
+        AssignmentStore { group: group.index, generation: group.generation, leader: group.leader_id() };
+    turn.store_and_wait(group, vec![record], DelayedStore::Assignment(waiting));
+}
+
+/// As the members joined, with nothing for those that were left out. Strangers are ignored.
+fn in_order(turn: &Turn, group: &Group, assignments: Vec<(MemberId, Blob)>) -> Vec<Blob> {
     let mut brought = vec![Blob::default(); group.members.places()];
     for (member, assignment) in assignments {
         if let Some(index) = turn.sessions.find_in(group, &member) {
@@ -79,15 +92,7 @@ fn store_assignment(turn: &mut Turn, group: &mut Group, assignments: Vec<(Member
         }
     }
     let take = |(index, _): (MemberIndex, _)| std::mem::take(&mut brought[index.place()]);
-    let assignments: Vec<Blob> = group.members.iter().map(take).collect();
-    let record = group.record(assignments.iter());
-    let waiting = AssignmentStore {
-        group: group.index,
-        generation: group.generation,
-        leader: group.leader_id(),
-        assignments,
-    };
-    turn.store_and_wait(group, vec![record], DelayedStore::Assignment(waiting));
+    group.members.iter().map(take).collect()
 }
 
 fn refuse(turn: &mut Turn, token: Token, error: GroupError) {

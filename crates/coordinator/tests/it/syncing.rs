@@ -74,8 +74,9 @@ fn a_failed_write_of_an_earlier_generation_disturbs_nobody() {
     );
 }
 
+/// The members work on the first, so it is also what a later owner finds last in the log.
 #[test]
-fn the_first_of_two_writes_decides() {
+fn the_first_of_two_writes_decides_and_the_second_says_the_same() {
     check(
         "stores m1",
         "
@@ -85,7 +86,7 @@ fn the_first_of_two_writes_decides() {
         1s | store 1 g@2 m1=first
         2s m1 sync m1=second
         2s | m1 superseded
-        2s | store 2 g@2 m1=second
+        2s | store 2 g@2 m1=first
         3s stored 1
         3s | m1 synced first
         4s stored 2
