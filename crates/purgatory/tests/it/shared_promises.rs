@@ -290,9 +290,13 @@ fn thousands_share_a_thread_and_leave_none_behind() {
     assert!(names.iter().copied().eq(0..MANY));
     drop(driver);
     assert!(!cfg!(target_os = "linux") || drivers() == 1);
-    // The last handle inside a purgatory ends the thread, and waits for it.
+    // The last handle inside a purgatory ends the thread. It is waited for, unless it is the thread itself that lets
+    // go last, of the purgatory it has just dealt with; and the system lists a thread a moment longer than it runs.
     drop(many);
-    assert_eq!(drivers(), 0);
+    assert!((0..1_000_000).any(|_| {
+        std::thread::yield_now();
+        drivers() == 0
+    }));
 }
 
 /// Threads of this process that drive.
