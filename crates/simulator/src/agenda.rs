@@ -195,7 +195,7 @@ impl<E> Agenda<E> {
         }
     }
 
-    /// The first window behind this one that has a begun.
+    /// The first window behind this one that has a list.
     fn next_listed(&self) -> u64 {
         if self.listed == 0 {
             return u64::MAX;

@@ -3,12 +3,14 @@
 use std::collections::VecDeque;
 
 use coordinator::ids::{OffsetsPartition, OwnerEpoch};
-use coordinator::messages::{Input, Request};
+use coordinator::messages::{Input, Request, StoreError, StoreId};
 use coordinator::{Config, Coordinator, Partitioner};
 
 use crate::agenda::Moment;
+use crate::checkers::Map;
 use crate::checkers::answers::Answers;
 use crate::checkers::sessions::Sessions;
+use crate::client::outsider::Mark;
 use crate::network::ConnectionId;
 use crate::random::mix;
 use crate::scenario::Scenario;
@@ -33,6 +35,10 @@ pub enum Message {
     News(Input),
     /// What was read of a partition that was taken under this epoch.
     Load(OwnerEpoch, Input),
+    /// A transaction has ended, and its marker is to be written.
+    Mark(Mark),
+    /// A marker was written, or could not be.
+    Marked(StoreId, Result<(), StoreError>),
 }
 
 /// What a broker believes of its ownership of a partition: the rules by which a coordinator takes news of it, once more.
@@ -93,6 +99,8 @@ pub struct Broker {
     pub wake: Moment,
     /// What its coordinator has said so far.
     pub outputs: u64,
+    /// The markers that are being written.
+    pub marks: Map<StoreId, Mark>,
 }
 
 impl Broker {
@@ -110,6 +118,7 @@ impl Broker {
             routes,
             wake: Moment::NEVER,
             outputs: 0,
+            marks: Map::default(),
         }
     }
 
@@ -126,6 +135,7 @@ impl Broker {
         self.suspended = None;
         self.inbox.clear();
         self.answers = Answers::default();
+        self.marks.clear();
         self.owned.fill(Ownership::default());
         self.wake = Moment::NEVER;
         for sessions in &mut self.sessions {
@@ -147,6 +157,15 @@ pub fn config(scenario: &Scenario) -> Config {
         group_max_size: scenario.group_max_size,
         partitioner: partitioner(scenario),
         unix_ms_at_zero: 1_700_000_000_000,
+        ..retention(scenario)
+    }
+}
+
+fn retention(scenario: &Scenario) -> Config {
+    let Some(retention_ms) = scenario.retention_ms else { return Config::default() };
+    Config {
+        offsets_retention_ms: i64::from(retention_ms) / scenario.plant.haste(),
+        offsets_retention_check_interval_ms: Some(5_000),
         ..Config::default()
     }
 }

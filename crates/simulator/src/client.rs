@@ -7,6 +7,7 @@ pub mod assignor;
 mod commits;
 pub mod hostile;
 mod membership;
+pub mod outsider;
 pub mod rules;
 
 use std::collections::VecDeque;
@@ -16,7 +17,7 @@ use coordinator::ids::{Generation, GroupId, InstanceId, MemberId, TopicName};
 use coordinator::messages::{JoinedMember, Request, Response};
 
 use crate::agenda::{MS, Moment, SECOND};
-use crate::checkers::offsets::{ReadId, WriteId};
+use crate::checkers::offsets::{DeletionId, ReadId, WriteId};
 use crate::network::ConnectionId;
 use crate::random::Random;
 use crate::scenario::{ClientPlan, Flavor, GroupPlan};
@@ -52,6 +53,24 @@ pub struct InFlight {
     pub writes: Vec<WriteId>,
     /// The reads it carries.
     pub reads: Vec<ReadId>,
+    /// The deletions it carries.
+    pub deletions: Vec<DeletionId>,
+}
+
+impl InFlight {
+    /// What a client asks that is no member, and that does not wait.
+    pub fn of_nobody(correlation: u32) -> Self {
+        Self {
+            correlation,
+            asked: Asked::Any,
+            generation: Generation::NONE,
+            member: MemberId::default(),
+            until: Moment::NEVER,
+            writes: Vec::new(),
+            reads: Vec::new(),
+            deletions: Vec::new(),
+        }
+    }
 }
 
 /// The way to the coordinator.
@@ -386,6 +405,7 @@ impl Client {
             until: now.after(patience),
             writes: Vec::new(),
             reads: Vec::new(),
+            deletions: Vec::new(),
         }
     }
 }

@@ -44,11 +44,13 @@ pub enum Fault {
     Twin,
     /// Clients that send any request with any ids, stolen ones too.
     Hostile,
+    /// Clients that are no members: transactions, plain commits, OffsetDelete, DeleteGroups.
+    Outsiders,
 }
 
 impl Fault {
     /// All of them.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 19] = [
         Self::Latency,
         Self::Cut,
         Self::Stall,
@@ -67,6 +69,7 @@ impl Fault {
         Self::Resubscribe,
         Self::Twin,
         Self::Hostile,
+        Self::Outsiders,
     ];
 
     /// As it is named on the command line.
@@ -90,6 +93,7 @@ impl Fault {
             Self::Resubscribe => "resubscribe",
             Self::Twin => "twin",
             Self::Hostile => "hostile",
+            Self::Outsiders => "outsiders",
         }
     }
 
@@ -113,7 +117,7 @@ impl Fault {
             Self::DiskError => 8 * MINUTE,
             Self::Cut | Self::Stall | Self::ClientBusy | Self::Resubscribe | Self::Twin => 2 * MINUTE,
             Self::ClientCrash | Self::ClientLeave => MINUTE,
-            Self::Hostile => 10 * SECOND,
+            Self::Hostile | Self::Outsiders => 10 * SECOND,
             Self::Latency | Self::StoreSlow | Self::StoreFail | Self::StoreTwice | Self::Duplicate => {
                 30 * SECOND
             }

@@ -108,6 +108,8 @@ struct Totals {
     generations: AtomicU64,
     commits: AtomicU64,
     reads: AtomicU64,
+    transactions: AtomicU64,
+    removed: AtomicU64,
     strikes: AtomicU64,
 }
 
@@ -122,6 +124,8 @@ impl Totals {
             (&self.generations, counts.generations),
             (&self.commits, counts.commits),
             (&self.reads, counts.reads),
+            (&self.transactions, counts.transactions),
+            (&self.removed, counts.removed),
             (&self.strikes, counts.strikes),
         ] {
             total.fetch_add(more, Ordering::Relaxed);
@@ -141,10 +145,12 @@ impl Totals {
             hours / worked
         );
         println!(
-            "{} requests, {} generations, {} commits acknowledged, {} reads checked, {} faults struck",
+            "{} requests, {} generations, {} commits acknowledged, {} transactions, {} offsets removed, {} reads checked, {} faults struck",
             of(&self.requests),
             of(&self.generations),
             of(&self.commits),
+            of(&self.transactions),
+            of(&self.removed),
             of(&self.reads),
             of(&self.strikes)
         );

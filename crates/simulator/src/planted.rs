@@ -5,7 +5,9 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use coordinator::ids::Blob;
-use coordinator::messages::{GroupError, Output, Response};
+use coordinator::messages::{
+    GroupError, HeartbeatResponse, OffsetDeleteResponse, Output, Request, Response, TransactionOutcome,
+};
 
 /// What is wrong.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -39,13 +41,27 @@ pub enum Plant {
     NeverSynced,
     /// A member that nobody asked for stays.
     Ghost,
+    /// The offsets of an aborted transaction count.
+    AbortCommits,
+    /// The marker of a transaction is said to be written, and is not.
+    LostMarker,
+    /// Offsets count before their transaction ends.
+    EarlyEnd,
+    /// Offsets are taken of transactions that are over.
+    Zombie,
+    /// Deleted offsets and groups stay.
+    DeletedStays,
+    /// Offsets expire in a quarter of their time.
+    EarlyExpiry,
+    /// The coordinator panics.
+    Panic,
     /// What happens depends on what the process has done before.
     Chance,
 }
 
 impl Plant {
     /// All that are something.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 21] = [
         Self::DropAnswer,
         Self::AnswerTwice,
         Self::TwoLeaders,
@@ -59,6 +75,13 @@ impl Plant {
         Self::LateDeadlines,
         Self::NeverSynced,
         Self::Ghost,
+        Self::AbortCommits,
+        Self::LostMarker,
+        Self::EarlyEnd,
+        Self::Zombie,
+        Self::DeletedStays,
+        Self::EarlyExpiry,
+        Self::Panic,
         Self::Chance,
     ];
 
@@ -67,6 +90,36 @@ impl Plant {
         match self {
             Self::LateDeadlines => -5_000,
             _ => 0,
+        }
+    }
+
+    /// How many times too fast offsets expire.
+    pub fn haste(self) -> i64 {
+        if self == Self::EarlyExpiry { 4 } else { 1 }
+    }
+
+    /// What a coordinator is told of a transaction's end.
+    pub fn outcome(self, outcome: TransactionOutcome) -> TransactionOutcome {
+        if self == Self::AbortCommits { TransactionOutcome::Commit } else { outcome }
+    }
+
+    /// Answers a request of which the coordinator does not hear.
+    ///
+    /// # Panics
+    /// [`Plant::Panic`].
+    pub fn answer(self, request: &Request) -> Option<Response> {
+        match (self, request) {
+            (Self::UnheardHeartbeats, Request::Heartbeat(_)) => {
+                Some(Response::Heartbeat(HeartbeatResponse { error: None }))
+            }
+            (Self::DeletedStays, Request::OffsetDelete(delete)) => {
+                let results = delete.partitions.iter().map(|partition| (partition.clone(), None)).collect();
+                Some(Response::OffsetDelete(OffsetDeleteResponse { error: None, results }))
+            }
+            (Self::Panic, Request::JoinGroup(join)) if !join.member.is_empty() => {
+                panic!("planted: {} joins {}", join.member, join.group)
+            }
+            _ => None,
         }
     }
 

@@ -32,6 +32,8 @@ pub struct Scenario {
     pub store_timeout_ms: u32,
     /// `group.max.size`.
     pub group_max_size: usize,
+    /// `offsets.retention.minutes`, ms; `None`: longer than any run.
+    pub retention_ms: Option<u32>,
     /// Whether the store's files are small, so that they are folded often.
     pub small_store: bool,
     /// Whether a turn handles deadlines before what has arrived, as Kafka does, or after, as a shard of groupd does.
@@ -113,6 +115,7 @@ impl Scenario {
             initial_delay_ms: *random.pick(&[0, 100, 3_000, 3_000]),
             store_timeout_ms: *random.pick(&[1_000, 5_000, 5_000]),
             group_max_size: if random.chance(100_000) { 6 } else { usize::MAX },
+            retention_ms: random.chance(300_000).then(|| *random.pick(&[20_000, 60_000, 300_000])),
             small_store: random.chance(250_000),
             deadlines_first: random.chance(500_000),
             plant: Plant::None,
@@ -136,6 +139,11 @@ impl Scenario {
     /// How many hostile clients there are.
     pub fn hostile_clients(&self) -> u32 {
         u32::from(self.faults.level(Fault::Hostile))
+    }
+
+    /// How many clients there are that are no members.
+    pub fn outsiders(&self) -> u32 {
+        u32::from(self.faults.level(Fault::Outsiders))
     }
 
     /// Within this time, without faults, every group whose clients live is stable: microseconds.

@@ -47,6 +47,17 @@ impl Write {
         let batch = Batch::new(store.partition, store.epoch, &store.records);
         Self { broker, life, id: store.id, batch, sabotage }
     }
+
+    /// A write of one record that no coordinator asks for: the marker of a transaction.
+    pub fn of_marker(
+        (broker, life): (usize, u32),
+        id: StoreId,
+        (partition, epoch): (OffsetsPartition, OwnerEpoch),
+        marker: Record,
+        sabotage: Option<Sabotage>,
+    ) -> Self {
+        Self { broker, life, id, batch: Batch::new(partition, epoch, &[marker]), sabotage }
+    }
 }
 
 /// The outcome of one write.

@@ -6,21 +6,24 @@ mod chaos;
 mod clients;
 mod hostiles;
 mod outputs;
+mod outsiders;
 mod ownership;
 mod stores;
 
 use std::sync::Arc;
 
 use coordinator::Partitioner;
-use coordinator::ids::{GroupId, OffsetsPartition, OwnerEpoch};
+use coordinator::ids::{GroupId, OffsetsPartition, OwnerEpoch, TopicName};
 use coordinator::messages::{Input, Request, Response};
 
 use crate::agenda::{Agenda, HOUR, Moment, SECOND};
-use crate::broker::{self, Broker};
+use crate::broker::{self, Broker, Message};
 use crate::checkers::generations::Generations;
 use crate::checkers::offsets::Offsets;
 use crate::checkers::{Findings, GroupNumbers, Rule, Violation};
+use crate::client::assignor::topic_of;
 use crate::client::hostile::{Hostile, Rumour};
+use crate::client::outsider::{Mark, Outsider};
 use crate::client::{Action, Client, Common};
 use crate::faults::{Fault, FaultMix};
 use crate::network::{ConnectionId, Network, Side};
@@ -68,6 +71,12 @@ pub(crate) enum Event {
     Strike(Fault, u32),
     /// A hostile client acts.
     Hostile(u32),
+    /// A client that is no member acts.
+    Outsider(u32),
+    /// The end of a transaction reaches a broker, in this life of it.
+    Mark(usize, u32, Mark),
+    /// A client learns whether the marker of its transaction was written.
+    Marked(u32, u32, bool),
     /// Time to look at everything.
     Look,
 }
@@ -104,6 +113,10 @@ pub struct Counts {
     pub commits: u64,
     /// Reads that were checked.
     pub reads: u64,
+    /// Transactions that ended.
+    pub transactions: u64,
+    /// Offsets that were deleted or expired.
+    pub removed: u64,
     /// Faults that struck, of those that strike now and then.
     pub strikes: u64,
 }
@@ -118,6 +131,8 @@ impl Report {
 
 /// Numbers of the plans of twins begin here.
 const TWINS: u32 = 1_000_000;
+/// Numbers of the streams of those who are no members begin here.
+const OUTSIDERS: u32 = 1_000;
 
 /// Runs a scenario from its beginning to its end, or to the first violation.
 ///
@@ -134,6 +149,32 @@ pub fn run(scenario: &Scenario, transcript: Transcript) -> Report {
     world.report()
 }
 
+/// The clients of a scenario, and the places of those that start a static member a second time.
+fn clients_of(scenario: &Scenario) -> (Vec<Client>, Vec<u32>) {
+    let seed = scenario.seed;
+    let commons: Vec<Arc<Common>> =
+        scenario.groups.iter().enumerate().map(|(index, plan)| Arc::new(Common::new(plan, index))).collect();
+    let planned = (0..).zip(scenario.clients());
+    let client = |(number, (group, plan)): (u32, (usize, &ClientPlan))| {
+        Client::new(seed, plan, number, Arc::clone(&commons[group]))
+    };
+    let mut clients: Vec<Client> = planned.map(client).collect();
+    let mut twins = Vec::new();
+    for common in &commons {
+        let number = u32::try_from(clients.len()).unwrap_or(u32::MAX);
+        let plan = ClientPlan {
+            number: TWINS + u32::try_from(common.index).unwrap_or(0),
+            flavor: Flavor::Java,
+            instance: None,
+            client_id: format!("twin{number}").into(),
+            starts: u64::MAX,
+        };
+        twins.push(number);
+        clients.push(Client::new(seed, &plan, number, Arc::clone(common)));
+    }
+    (clients, twins)
+}
+
 /// All that there is.
 pub(crate) struct World {
     pub(crate) scenario: Scenario,
@@ -144,7 +185,11 @@ pub(crate) struct World {
     pub(crate) brokers: Vec<Broker>,
     pub(crate) store: StoreNode,
     pub(crate) clients: Vec<Client>,
+    /// Hostile ones, and behind them the connections of those who are no members.
     pub(crate) hostiles: Vec<Hostile>,
+    pub(crate) outsiders: Vec<Outsider>,
+    /// The topic of each group.
+    pub(crate) topics: Vec<TopicName>,
     pub(crate) groups: GroupNumbers,
     /// The names of all watched groups, by number.
     pub(crate) names: Vec<GroupId>,
@@ -167,6 +212,9 @@ pub(crate) struct World {
     /// Clients that start a static member a second time, by the group they are for.
     pub(crate) twins: Vec<u32>,
     pub(crate) requests: u64,
+    /// Transactions that ended, and markers that were asked for.
+    pub(crate) transactions: u64,
+    pub(crate) marks: u64,
     pub(crate) strikes: u64,
     /// Raised with every change between faults and calm.
     pub(crate) era: u32,
@@ -186,32 +234,11 @@ pub(crate) struct World {
 impl World {
     fn new(scenario: Scenario, transcript: Transcript) -> Self {
         let seed = scenario.seed;
-        let commons: Vec<Arc<Common>> = scenario
-            .groups
-            .iter()
-            .enumerate()
-            .map(|(index, plan)| Arc::new(Common::new(plan, index)))
-            .collect();
-        let planned = (0..).zip(scenario.clients());
-        let client = |(number, (group, plan)): (u32, (usize, &ClientPlan))| {
-            Client::new(seed, plan, number, Arc::clone(&commons[group]))
-        };
-        let mut clients: Vec<Client> = planned.map(client).collect();
-        let mut twins = Vec::new();
-        for common in &commons {
-            let number = u32::try_from(clients.len()).unwrap_or(u32::MAX);
-            let plan = ClientPlan {
-                number: TWINS + u32::try_from(common.index).unwrap_or(0),
-                flavor: Flavor::Java,
-                instance: None,
-                client_id: format!("twin{number}").into(),
-                starts: u64::MAX,
-            };
-            twins.push(number);
-            clients.push(Client::new(seed, &plan, number, Arc::clone(common)));
-        }
+        let (clients, twins) = clients_of(&scenario);
         let mut names: Vec<GroupId> = scenario.groups.iter().map(|plan| plan.name.clone()).collect();
+        names.extend((0..outsiders::LEDGERS).map(|number| GroupId::new(format!("ledger-{number}"))));
         names.extend((0..2).map(|number| GroupId::new(format!("hostile-{number}"))));
+        let topics = names.iter().map(|name| TopicName::new(topic_of(name.as_str()))).collect();
         let partitions = usize::try_from(scenario.partitions).unwrap_or(1);
         let assigned: Vec<usize> = (0..partitions).map(|partition| partition % scenario.brokers).collect();
         let broker = |_| Broker::new(partitions, names.len(), assigned.clone());
@@ -231,7 +258,12 @@ impl World {
             network: Network::new(seed, FaultMix::none()),
             brokers: (0..scenario.brokers).map(broker).collect(),
             store,
-            hostiles: (0..scenario.hostile_clients()).map(|number| Hostile::new(seed, number)).collect(),
+            hostiles: (0..scenario.hostile_clients())
+                .chain((0..scenario.outsiders()).map(|number| OUTSIDERS + number))
+                .map(|number| Hostile::new(seed, number))
+                .collect(),
+            outsiders: (0..scenario.outsiders()).map(Outsider::new).collect(),
+            topics,
             groups: GroupNumbers::new(names.iter().cloned()),
             partitioner,
             epochs: vec![OwnerEpoch(0); partitions],
@@ -244,6 +276,8 @@ impl World {
             faults: FaultMix::none(),
             twins,
             requests: 0,
+            transactions: 0,
+            marks: 0,
             strikes: 0,
             era: 0,
             strike_random: Fault::ALL.map(|fault| Random::new(seed, fault.name(), 0)).to_vec(),
@@ -322,6 +356,15 @@ impl World {
             Event::StoreStart(life) => self.start_store(life),
             Event::Strike(fault, era) => self.strike(fault, era),
             Event::Hostile(number) => self.hostile_acts(number as usize),
+            Event::Outsider(number) => self.outsider_acts(number as usize),
+            Event::Mark(broker, life, mark) => {
+                if self.brokers[broker].life == life {
+                    self.tell(broker, Message::Mark(mark));
+                }
+            }
+            Event::Marked(number, attempt, is_written) => {
+                self.hear_marked(number as usize, attempt, is_written);
+            }
             Event::Look => {
                 self.look();
                 self.agenda.enter(self.now().after(SECOND), Event::Look);
@@ -350,6 +393,8 @@ impl World {
                 generations: self.generations.rounds,
                 commits: self.offsets.acknowledged,
                 reads: self.offsets.reads,
+                transactions: self.transactions,
+                removed: self.offsets.removed,
                 strikes: self.strikes,
             },
             fingerprint: self.transcript.fingerprint(),

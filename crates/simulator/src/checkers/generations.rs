@@ -29,6 +29,28 @@ struct History {
     brought: Vec<Brought>,
 }
 
+impl History {
+    /// The group's generations begin anew, unless the removal is lost.
+    fn remove(&mut self) {
+        self.given = Generation::default();
+        for brought in &mut self.brought {
+            brought.removed = true;
+        }
+    }
+
+    /// The assignment of a generation of which a member is given this part.
+    fn find(&mut self, generation: Generation, member: &MemberId, part: &Blob) -> Option<&mut Brought> {
+        let none = Blob::default();
+        let current = |b: &Brought| b.generation == generation && !b.removed;
+        let fits = |b: &Brought| b.generation == generation && b.of.get(member).unwrap_or(&none) == part;
+        // Once part of one was given, the others of its generation are out.
+        let is_given = self.brought.iter().any(|b| current(b) && b.given);
+        let found = self.brought.iter().position(|b| current(b) && fits(b) && (b.given || !is_given));
+        let found = found.or_else(|| self.brought.iter().position(|b| b.removed && fits(b)));
+        found.map(|found| &mut self.brought[found])
+    }
+}
+
 /// An assignment that a leader brought.
 #[derive(Debug)]
 struct Brought {
@@ -37,6 +59,8 @@ struct Brought {
     of: Members<Blob>,
     /// Some of it was given to a member.
     given: bool,
+    /// The group was removed since. It may still come back, if its tombstone is lost.
+    removed: bool,
 }
 
 /// Brought assignments of a group that are remembered.
@@ -87,11 +111,11 @@ impl Generations {
         self.reigns[broker][group] = Some(Reign { generation, leader });
     }
 
-    /// A coordinator tells what happened to a group.
+    /// A coordinator tells what happened to a group; `is_owner`: nobody has taken the group from it.
     pub fn on_event(
         &mut self,
         now: Moment,
-        broker: usize,
+        (broker, is_owner): (usize, bool),
         group: usize,
         event: &Event,
         findings: &mut Findings,
@@ -121,7 +145,10 @@ impl Generations {
             }
             EventKind::GroupRemoved { .. } => {
                 *reign = Reign::default();
-                self.groups[group] = History::default();
+                // What a former owner removes stays, since its tombstone is refused.
+                if is_owner {
+                    self.groups[group].remove();
+                }
             }
             EventKind::RebalanceStarted { .. }
             | EventKind::RebalanceCompleted { .. }
@@ -188,6 +215,7 @@ impl Generations {
             leader: sync.member.clone(),
             of: sync.assignments.iter().cloned().collect(),
             given: false,
+            removed: false,
         });
     }
 
@@ -205,15 +233,7 @@ impl Generations {
         }
         let history = &mut self.groups[group];
         history.given = history.given.max(generation);
-        let fits = |brought: &Brought| {
-            let none = Blob::default();
-            let assignment = brought.of.get(member).unwrap_or(&none);
-            brought.generation == generation && *assignment == synced.assignment
-        };
-        let is_given = history.brought.iter().any(|b| b.generation == generation && b.given);
-        // Once part of one was given, the others of its generation are out.
-        let found = history.brought.iter_mut().find(|b| fits(b) && (b.given || !is_given));
-        match found {
+        match history.find(generation, member, &synced.assignment) {
             Some(brought) => brought.given = true,
             None => findings.broken(Rule::Assignment, now, || {
                 let brought: Vec<_> = history.brought.iter().filter(|b| b.generation == generation).collect();

@@ -1,14 +1,23 @@
 //! No acknowledged commit is lost or replaced by an older one: each offset is a linearizable register.
 //!
+//! An offset within a transaction is one from when it is sent until its marker is written: which of two is the newer one is
+//! decided by when they were pended. It must not be seen before its transaction has been decided, nor ever if that aborts.
+//!
+//! That there is no offset may be read if none was there for certain, or something removed it that did not end before the
+//! commit began: a deletion of it or of its group, or its age (which is checked by itself). What was deleted must not be
+//! seen again while the same coordinator owns the group; after that it may, since deletions are answered before they are
+//! kept, as in Kafka.
+//!
 //! Every commit writes a number like no other, so a read names the commit it saw. A history of such a register is
 //! linearizable exactly if its *zones* fit (Gibbons and Korach, Testing Shared Memories, 1997): the zone of a commit lies
 //! between the earliest end and the latest begin among the commit and the reads that saw it; zones whose earliest end comes
 //! first may not overlap, and none of the others may lie within one of them.
 
-use coordinator::messages::{FetchedOffset, GroupError};
+use coordinator::ids::OwnerEpoch;
+use coordinator::messages::{FetchedOffset, GroupError, TransactionOutcome};
 
 use super::{Findings, Rule};
-use crate::agenda::Moment;
+use crate::agenda::{MS, Moment};
 
 /// One commit of one offset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +31,25 @@ pub struct WriteId {
 pub struct ReadId {
     key: usize,
     begun: Moment,
+}
+
+/// One deletion of some offsets of one group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DeletionId {
+    group: usize,
+    place: usize,
+}
+
+/// Whatever removes offsets.
+#[derive(Clone, Debug)]
+struct Deletion {
+    begun: Moment,
+    /// [`Moment::NEVER`]: it may still come.
+    ended: Moment,
+    /// A bit for each partition.
+    partitions: u64,
+    /// The coordinator that said so under this epoch was the owner.
+    certain: Option<OwnerEpoch>,
 }
 
 #[derive(Clone, Debug)]
@@ -39,19 +67,31 @@ enum Outcome {
     /// It may be there, or come to be.
     Unknown,
     Acknowledged(Moment),
-    /// It was refused before it could be written.
+    /// It was refused before it could be written, or its transaction was aborted.
     Refused,
+    /// Its transaction has not been decided.
+    Undecided,
+}
+
+impl ReadId {
+    /// Of which group.
+    pub fn group(self) -> usize {
+        self.key / PARTITIONS
+    }
 }
 
 /// The histories of all offsets.
 #[derive(Debug)]
 pub struct Offsets {
     keys: Vec<Vec<Write>>,
+    deletions: Vec<Vec<Deletion>>,
     next: i64,
     /// Reads that were checked.
     pub reads: u64,
-    /// Commits that were acknowledged.
+    /// Commits that were acknowledged, and those whose transactions were.
     pub acknowledged: u64,
+    /// Offsets that were removed: deleted or expired.
+    pub removed: u64,
 }
 
 /// Partitions of one group's topic, at most.
@@ -60,14 +100,14 @@ const PARTITIONS: usize = 32;
 impl Offsets {
     /// For so many groups.
     pub fn new(groups: usize) -> Self {
-        let nothing = Write {
-            value: -1,
-            begun: Moment::default(),
-            outcome: Outcome::Acknowledged(Moment::default()),
-            first_read_ended: Moment::NEVER,
-            last_read_begun: Moment::default(),
-        };
-        Self { keys: vec![vec![nothing]; groups * PARTITIONS], next: 0, reads: 0, acknowledged: 0 }
+        Self {
+            keys: vec![Vec::new(); groups * PARTITIONS],
+            deletions: vec![Vec::new(); groups],
+            next: 0,
+            reads: 0,
+            acknowledged: 0,
+            removed: 0,
+        }
     }
 
     fn key(group: usize, partition: i32) -> usize {
@@ -76,13 +116,30 @@ impl Offsets {
 
     /// A commit is sent: the number it writes.
     pub fn begin_write(&mut self, now: Moment, group: usize, partition: i32) -> (WriteId, i64) {
+        self.begin(now, (group, partition), Outcome::Unknown)
+    }
+
+    /// A commit within a transaction is sent: the number it writes.
+    pub fn begin_transactional(&mut self, now: Moment, group: usize, partition: i32) -> (WriteId, i64) {
+        self.begin(now, (group, partition), Outcome::Undecided)
+    }
+
+    /// The transaction of a commit is decided; that it committed is acknowledged later.
+    pub fn decide(&mut self, id: WriteId, outcome: TransactionOutcome) {
+        self.keys[id.key][id.place].outcome = match outcome {
+            TransactionOutcome::Commit => Outcome::Unknown,
+            TransactionOutcome::Abort => Outcome::Refused,
+        };
+    }
+
+    fn begin(&mut self, now: Moment, (group, partition): (usize, i32), outcome: Outcome) -> (WriteId, i64) {
         self.next += 1;
         let key = Self::key(group, partition);
         let place = self.keys[key].len();
         self.keys[key].push(Write {
             value: self.next,
             begun: now,
-            outcome: Outcome::Unknown,
+            outcome,
             first_read_ended: Moment::NEVER,
             last_read_begun: Moment::default(),
         });
@@ -124,10 +181,105 @@ impl Offsets {
         ReadId { key: Self::key(group, partition), begun: now }
     }
 
-    /// A read is answered.
-    pub fn end_read(&mut self, now: Moment, id: ReadId, fetched: &FetchedOffset, findings: &mut Findings) {
+    /// Some offsets of a group are to be deleted, while `epoch` is that of its owner.
+    pub fn begin_deletion(
+        &mut self,
+        now: Moment,
+        group: usize,
+        partitions: impl IntoIterator<Item = i32>,
+        epoch: OwnerEpoch,
+    ) -> DeletionId {
+        let bit = |partition| 1 << (Self::key(0, partition));
+        let partitions =
+            partitions.into_iter().take(PARTITIONS).fold(0, |all, partition| all | bit(partition));
+        let deletions = &mut self.deletions[group];
+        deletions.push(Deletion { begun: now, ended: Moment::NEVER, partitions, certain: Some(epoch) });
+        DeletionId { group, place: deletions.len() - 1 }
+    }
+
+    /// A deletion is answered. `is_stale`: by a former owner, whose word does not count.
+    pub fn end_deletion(&mut self, now: Moment, id: DeletionId, is_refused: bool, is_stale: bool) {
+        let deletion = &mut self.deletions[id.group][id.place];
+        deletion.ended = now;
+        if is_refused {
+            deletion.partitions = 0;
+        } else {
+            self.removed += u64::from(deletion.partitions.count_ones());
+        }
+        if is_stale {
+            deletion.certain = None;
+        }
+    }
+
+    /// The owner of a group says that an offset is too old. `retention` is how long it is kept at least, microseconds.
+    pub fn expired(
+        &mut self,
+        now: Moment,
+        group: usize,
+        (partition, retention): (i32, u64),
+        findings: &mut Findings,
+    ) {
+        self.removed += 1;
+        let newest = self.keys[Self::key(group, partition)].iter().rev().find(|w| w.first_ended() <= now);
+        if let Some(write) = newest.filter(|write| now.since(write.begun) + MS < retention) {
+            findings.broken(Rule::Linearizable, now, || {
+                format!("{} of group {group}, partition {partition} expires too early", write.tell())
+            });
+        }
+        let partitions = 1 << Self::key(0, partition);
+        self.deletions[group].push(Deletion { begun: now, ended: now, partitions, certain: None });
+    }
+
+    fn deletions_of(&self, key: usize) -> impl Iterator<Item = &Deletion> {
+        let deletions = self.deletions[key / PARTITIONS].iter();
+        deletions.filter(move |deletion| deletion.partitions & 1 << (key % PARTITIONS) != 0)
+    }
+
+    /// That there is no offset was read.
+    fn none_read(&mut self, now: Moment, id: ReadId, findings: &mut Findings) {
+        self.reads += 1;
+        let certain = self.keys[id.key].iter().rev().find(|write| write.first_ended() < id.begun);
+        let Some(write) = certain else { return };
+        if !self.deletions_of(id.key).any(|deletion| deletion.ended >= write.begun) {
+            findings.broken(Rule::Linearizable, now, || {
+                format!("no offset is read of key {}, and nothing removed {}", id.key, write.tell())
+            });
+        }
+    }
+
+    /// Whether a deletion removed for certain what a read saw, under the epoch of its owner.
+    fn deletion_before(&self, write: &Write, read: ReadId, epoch: OwnerEpoch) -> Option<&Deletion> {
+        self.deletions_of(read.key).find(|deletion| {
+            deletion.certain == Some(epoch)
+                && deletion.ended < read.begun
+                && write.first_ended() < deletion.begun
+        })
+    }
+
+    /// A read is answered, while `epoch` is that of the group's owner.
+    pub fn end_read(
+        &mut self,
+        now: Moment,
+        id: ReadId,
+        (fetched, epoch): (&FetchedOffset, OwnerEpoch),
+        findings: &mut Findings,
+    ) {
         if fetched.error.is_some() {
             return;
+        }
+        if fetched.offset == -1 {
+            return self.none_read(now, id, findings);
+        }
+        let key = &self.keys[id.key];
+        let found = key.binary_search_by_key(&fetched.offset, |write| write.value);
+        if let Some(deletion) = found.ok().and_then(|at| self.deletion_before(&key[at], id, epoch)) {
+            findings.broken(Rule::Linearizable, now, || {
+                let (begun, ended) = (deletion.begun, deletion.ended);
+                format!(
+                    "{} of key {} is read, and was deleted from {begun} to {ended}",
+                    fetched.offset, id.key
+                )
+            });
         }
         let writes = &mut self.keys[id.key];
         let found = writes.binary_search_by_key(&fetched.offset, |write| write.value);
@@ -136,18 +288,21 @@ impl Offsets {
                 format!("{} is read of key {}, and was never committed there", fetched.offset, id.key)
             });
         };
-        if write.outcome == Outcome::Refused {
-            return findings.broken(Rule::Linearizable, now, || {
-                format!("commit {} of key {} was refused, and is read", write.value, id.key)
-            });
+        if matches!(write.outcome, Outcome::Refused | Outcome::Undecided) {
+            return findings
+                .broken(Rule::Linearizable, now, || format!("{} of key {} is read", write.tell(), id.key));
         }
         self.reads += 1;
         write.first_read_ended = write.first_read_ended.min(now);
         write.last_read_begun = write.last_read_begun.max(id.begun);
     }
 
-    /// Whether all histories are linearizable so far.
-    pub fn check(&self, now: Moment, findings: &mut Findings) {
+    /// Whether all histories are linearizable so far. Called at rest: no deletion is on its way any more.
+    pub fn check(&mut self, now: Moment, findings: &mut Findings) {
+        // Those that nobody answered have happened, or never will.
+        for deletion in self.deletions.iter_mut().flatten().filter(|one| one.ended == Moment::NEVER) {
+            (deletion.ended, deletion.certain) = (now, None);
+        }
         for (key, writes) in self.keys.iter().enumerate() {
             if let Err(what) = check(writes) {
                 return findings.broken(Rule::Linearizable, now, || {
@@ -163,7 +318,7 @@ impl Write {
     fn first_ended(&self) -> Moment {
         match self.outcome {
             Outcome::Acknowledged(at) => at.min(self.first_read_ended),
-            Outcome::Unknown | Outcome::Refused => self.first_read_ended,
+            Outcome::Unknown | Outcome::Refused | Outcome::Undecided => self.first_read_ended,
         }
     }
 
@@ -175,7 +330,8 @@ impl Write {
         let outcome = match self.outcome {
             Outcome::Unknown => "not acknowledged".to_owned(),
             Outcome::Acknowledged(at) => format!("acknowledged at {at}"),
-            Outcome::Refused => "refused".to_owned(),
+            Outcome::Refused => "refused or aborted".to_owned(),
+            Outcome::Undecided => "of a transaction that goes on".to_owned(),
         };
         let reads = if self.first_read_ended == Moment::NEVER {
             "never read".to_owned()
@@ -237,7 +393,7 @@ mod tests {
         for (begun, ended, place) in reads {
             let value = if *place == 0 { -1 } else { i64::try_from(*place).unwrap() };
             let id = Offsets::begin_read(Moment(*begun), 0, 0);
-            offsets.end_read(Moment(*ended), id, &fetched(value), &mut findings);
+            offsets.end_read(Moment(*ended), id, (&fetched(value), OwnerEpoch(1)), &mut findings);
         }
         offsets.check(Moment(1_000), &mut findings);
         !findings.any()

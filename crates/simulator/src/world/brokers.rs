@@ -2,7 +2,7 @@
 
 use coordinator::Timestamp;
 use coordinator::ids::OffsetsPartition;
-use coordinator::messages::{HeartbeatResponse, Input, Request, Response, Token};
+use coordinator::messages::{Input, Request, Token};
 
 use super::{Event, World};
 use crate::agenda::{MS, Moment, SECOND};
@@ -160,6 +160,8 @@ impl World {
             }
             Message::News(input) => self.news(broker, input),
             Message::Load(epoch, input) => self.load(broker, epoch, input),
+            Message::Mark(mark) => self.mark(broker, mark),
+            Message::Marked(id, outcome) => self.marked(broker, id, outcome),
         }
     }
 
@@ -226,8 +228,11 @@ impl World {
         self.transcript.note(now, "ask", [broker as u64, token, connection.number()], || {
             format!("broker {broker} token {token} {}", told::request(&request))
         });
-        if self.scenario.plant == Plant::UnheardHeartbeats && kind == Kind::Heartbeat {
-            return self.respond(broker, token, Response::Heartbeat(HeartbeatResponse { error: None }));
+        if self.scenario.plant != Plant::None {
+            if let Some(answer) = self.scenario.plant.answer(&request) {
+                return self.respond(broker, token, answer);
+            }
+            self.plant_early_end(broker, &request);
         }
         self.input(broker, Input::Request(Token::new(token), request));
     }

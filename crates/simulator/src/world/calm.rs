@@ -54,6 +54,7 @@ impl World {
                 self.findings.broken(Rule::Stuck, now, || format!("{name}: {what}"));
             }
         }
+        self.check_transactions();
         self.offsets.check(now, &mut self.findings);
     }
 

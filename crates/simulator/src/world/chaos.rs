@@ -79,6 +79,10 @@ impl World {
                 // Each goes on by itself.
                 return;
             }
+            Fault::Outsiders => {
+                self.wake_outsiders();
+                return;
+            }
             Fault::Latency | Fault::StoreSlow | Fault::StoreFail | Fault::StoreTwice | Fault::Duplicate => {}
         }
         self.schedule_strike(fault);

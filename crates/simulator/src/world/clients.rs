@@ -168,6 +168,17 @@ impl World {
                 };
                 flying.reads.extend(partitions.map(read));
             }
+            Request::OffsetDelete(delete) => {
+                let ours = self.clients_topic(group);
+                let partitions = delete.partitions.iter().filter(|partition| partition.topic == ours);
+                let partitions = partitions.map(|partition| partition.partition);
+                let epoch = self.epochs[self.homes[group]];
+                flying.deletions.push(self.offsets.begin_deletion(now, group, partitions, epoch));
+            }
+            Request::DeleteGroups(delete) if delete.groups.first() == Some(&self.names[group]) => {
+                let epoch = self.epochs[self.homes[group]];
+                flying.deletions.push(self.offsets.begin_deletion(now, group, 0.., epoch));
+            }
             _ => {}
         }
     }
@@ -184,7 +195,19 @@ impl World {
             // A former owner that has not heard of the new one may tell what was: so it is in Kafka too.
             Response::OffsetFetch(fetched) if !is_stale => {
                 for (id, offset) in flying.reads.iter().zip(&fetched.offsets) {
-                    self.offsets.end_read(now, *id, offset, &mut self.findings);
+                    let epoch = self.epochs[self.homes[id.group()]];
+                    self.offsets.end_read(now, *id, (offset, epoch), &mut self.findings);
+                }
+            }
+            Response::OffsetDelete(deleted) => {
+                let is_refused = deleted.error.is_some() || deleted.results.iter().any(|(_, e)| e.is_some());
+                for id in &flying.deletions {
+                    self.offsets.end_deletion(now, *id, is_refused, is_stale);
+                }
+            }
+            Response::DeleteGroups(deleted) => {
+                for (id, (_, error)) in flying.deletions.iter().zip(&deleted.results) {
+                    self.offsets.end_deletion(now, *id, error.is_some(), is_stale);
                 }
             }
             _ => {}
@@ -196,10 +219,13 @@ impl World {
         connection: ConnectionId,
         correlation: u32,
         group: u32,
-        request: Box<Request>,
+        mut request: Box<Request>,
     ) {
         if !self.network.arrives(connection, Side::Broker) {
             return;
+        }
+        if let Request::TxnOffsetCommit(commit) = &mut *request {
+            self.verify(commit);
         }
         let Some(broker) = self.network.get(connection).map(|connection| connection.broker) else { return };
         let group = Some(group as usize);

@@ -1,12 +1,10 @@
 //! Hostile clients at work.
 
-use coordinator::ids::{Generation, MemberId};
-use coordinator::messages::Response;
+use coordinator::messages::{Request, Response};
 
 use super::{Event, World};
-use crate::agenda::{MS, Moment, SECOND};
+use crate::agenda::{MS, SECOND};
 use crate::client::InFlight;
-use crate::client::rules::Asked;
 use crate::faults::Fault;
 use crate::network::{ConnectionId, Side};
 use crate::told;
@@ -36,7 +34,7 @@ impl World {
         self.agenda.enter(now.after(pause), event);
     }
 
-    fn hostile_connection(&mut self, number: usize, broker: usize) -> ConnectionId {
+    pub(super) fn hostile_connection(&mut self, number: usize, broker: usize) -> ConnectionId {
         let client = u32::try_from(self.clients.len() + number).unwrap_or(u32::MAX);
         let brokers = self.brokers.len();
         let connections = &mut self.hostiles[number].connections;
@@ -49,16 +47,21 @@ impl World {
         let own = &mut self.hostiles[number];
         let (group, mut request) = own.request(&self.names, &self.rumours);
         own.correlation += 1;
-        let mut flying = InFlight {
-            correlation: own.correlation,
-            asked: Asked::Any,
-            generation: Generation::NONE,
-            member: MemberId::default(),
-            until: Moment::NEVER,
-            writes: Vec::new(),
-            reads: Vec::new(),
-        };
+        let mut flying = InFlight::of_nobody(own.correlation);
         self.number_offsets(now, group, &mut request, &mut flying);
+        self.call(number, connection, group, request, flying);
+    }
+
+    /// Sends what a client without membership asks.
+    pub(super) fn call(
+        &mut self,
+        number: usize,
+        connection: ConnectionId,
+        group: usize,
+        request: Request,
+        flying: InFlight,
+    ) {
+        let now = self.now();
         let correlation = flying.correlation;
         self.transcript.note(
             now,
@@ -86,6 +89,7 @@ impl World {
             in_flight.iter().position(|(id, flying)| (*id, flying.correlation) == (connection, correlation));
         if let Some((_, flying)) = asked.and_then(|place| in_flight.remove(place)) {
             self.end_offsets(&flying, is_stale, response);
+            self.outsider_hears(number, &flying, response);
         }
     }
 

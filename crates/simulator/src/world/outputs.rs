@@ -1,9 +1,12 @@
 //! What coordinators say: carried out, and checked on its way.
 
+use coordinator::Phase;
 use coordinator::events::{Event as Told, EventKind};
 use coordinator::messages::{Input, Output, Response};
 
 use super::{Event, World};
+use crate::agenda::MS;
+use crate::checkers::Rule;
 use crate::checkers::answers::Open;
 use crate::network::{Answer, ConnectionId, Side};
 use crate::planted::Plant;
@@ -86,19 +89,40 @@ impl World {
             || format!("broker {broker} {} generation {} {:?}", event.group, event.generation.0, event.kind),
         );
         let Some(group) = self.groups.of(&event.group) else { return };
+        let is_owner = self.is_owner(broker, group);
         let sessions = &mut self.brokers[broker].sessions[group];
         match &event.kind {
             EventKind::SessionExpired { member, .. } => {
                 sessions.on_expired(now, member, self.shortest_session[group], &mut self.findings);
             }
             EventKind::RebalanceJoined { .. } => sessions.on_round(now),
+            EventKind::OffsetExpired { partition } if is_owner && partition.topic == self.topics[group] => {
+                // With members a group ages as a whole, from when the last of them left, as in Kafka.
+                let retention = self.scenario.retention_ms.filter(|_| event.generation.0 == 0);
+                let retention = u64::from(retention.unwrap_or(0)) * MS;
+                self.offsets.expired(now, group, (partition.partition, retention), &mut self.findings);
+                self.check_unread(broker, group);
+            }
             EventKind::StaticMemberReplaced { old, new, .. } => {
                 sessions.on_replaced(now, old, new);
                 self.brokers[broker].answers.name_last(new);
             }
             _ => {}
         }
-        self.generations.on_event(now, broker, group, event, &mut self.findings);
+        self.generations.on_event(now, (broker, is_owner), group, event, &mut self.findings);
+    }
+
+    /// What members read does not expire.
+    fn check_unread(&mut self, broker: usize, group: usize) {
+        let now = self.now();
+        let Some(coordinator) = &self.brokers[broker].coordinator else { return };
+        let phase = coordinator.group(&self.names[group]).map(|view| view.phase);
+        // Those who steal ids may subscribe to something else.
+        if phase.is_some_and(|phase| phase != Phase::Empty) && self.scenario.hostile_clients() == 0 {
+            self.findings.broken(Rule::Linearizable, now, || {
+                format!("an offset of group {group} expires, which is {phase:?}")
+            });
+        }
     }
 
     pub(super) fn respond(&mut self, broker: usize, token: u64, response: Response) {

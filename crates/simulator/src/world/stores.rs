@@ -3,6 +3,7 @@
 use coordinator::messages::{Input, StoreError};
 use groupd::store::StoreFailure;
 
+use super::outsiders::MARKERS;
 use super::{Event, World};
 use crate::agenda::{MS, SECOND};
 use crate::broker::Message;
@@ -95,7 +96,12 @@ impl World {
             [outcome.broker as u64, outcome.id.0, u64::from(outcome.result.is_ok())],
             || format!("broker {} write {} {:?}", outcome.broker, outcome.id.0, outcome.result),
         );
-        self.tell(outcome.broker, Message::News(Input::Stored(outcome.id, outcome.result)));
+        let message = if outcome.id.0 >= MARKERS {
+            Message::Marked(outcome.id, outcome.result)
+        } else {
+            Message::News(Input::Stored(outcome.id, outcome.result))
+        };
+        self.tell(outcome.broker, message);
     }
 
     /// The store stopped by itself: it is started again.

@@ -20,6 +20,7 @@ fn caught(plant: Plant, faults: &[(Fault, u8)], wanted: &[Rule]) {
         for group in &mut scenario.groups {
             group.clients.truncate(5);
         }
+        scenario.retention_ms = (plant == Plant::EarlyExpiry).then_some(60_000);
         let sound = run(&scenario, Transcript::default());
         if let Some(violation) = sound.violation {
             panic!("seed {seed} without a plant: {violation}");
@@ -100,4 +101,43 @@ fn a_group_that_never_settles() {
 #[test]
 fn a_member_that_stays() {
     caught(Plant::Ghost, &[], &[Rule::Leak]);
+}
+
+#[test]
+fn offsets_of_a_transaction_that_was_aborted() {
+    caught(Plant::AbortCommits, &[(Fault::Outsiders, 3)], &[Rule::Linearizable]);
+}
+
+#[test]
+fn a_transaction_whose_end_is_lost() {
+    caught(Plant::LostMarker, &[(Fault::Outsiders, 3)], &[Rule::Linearizable]);
+}
+
+#[test]
+fn offsets_of_a_transaction_that_goes_on() {
+    caught(Plant::EarlyEnd, &[(Fault::Outsiders, 3)], &[Rule::Linearizable]);
+}
+
+#[test]
+fn offsets_of_a_transaction_that_is_over() {
+    caught(
+        Plant::Zombie,
+        &[(Fault::Outsiders, 3), (Fault::Suspend, 3), (Fault::Stall, 3)],
+        &[Rule::Linearizable],
+    );
+}
+
+#[test]
+fn an_offset_that_is_deleted_and_stays() {
+    caught(Plant::DeletedStays, &[(Fault::Outsiders, 3)], &[Rule::Linearizable]);
+}
+
+#[test]
+fn an_offset_that_expires_too_early() {
+    caught(Plant::EarlyExpiry, &[(Fault::Outsiders, 3)], &[Rule::Linearizable]);
+}
+
+#[test]
+fn a_panic() {
+    caught(Plant::Panic, &[], &[Rule::Panicked]);
 }
