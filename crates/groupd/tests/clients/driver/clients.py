@@ -92,6 +92,7 @@ CLIENTS = [
         node("kafkajs_transactional.mjs"),
         needs="node",
         no_static="kafkajs has no group.instance.id",
+        no_retry="it sends EndTxn once, and leaves it to the application that the coordinator is still loading",
     ),
     Client(
         "platformatic",
